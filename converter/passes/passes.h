@@ -41,10 +41,9 @@ void ShapeQuantizedWeights(
 void FoldQdq(Graph& graph);  ///< Dequantize, operator, Quantize becomes an operator over integers.
 void SignedCodes(Graph& graph);    ///< Quantised u8 becomes i8, where all of the net's weights can.
 void ComposeTables(Graph& graph);  ///< Operators from the codes of one tensor to codes become one Lookup.
-/// Scores run right before what they weigh, and first among operands.
-void OrderAttention(Graph& graph);
 void EliminateCommonSubexpressions(Graph& graph);
 void EliminateDeadCode(Graph& graph);  ///< Nodes that no output needs.
+void OrderAttention(Graph& graph);     ///< Scores run right before what they weigh, first among operands.
 
 /// One row of the pipeline.
 struct Pass {

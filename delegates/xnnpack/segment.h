@@ -91,33 +91,54 @@ class Segment final : public PreparedSegment {
   int64_t step_bytes_ = 0;      ///< Of XNNPACK's operators, and of tables for them.
   uint64_t scratch_bytes_ = 0;  ///< Of reference kernels.
 
+  /// Builds without what makes groups have none, and no code that would end them.
+  template <bool kBuilt>
+  struct EndGroups {
+    template <class Groups>
+    void operator()(Groups* groups) const {
+      if (kBuilt) delete groups;
+    }
+  };
+  template <class Placed, bool kBuilt>
+  using GroupsOf = std::unique_ptr<FixedArray<Placed>, EndGroups<kBuilt>>;
+
   struct PlacedStrip {
-    Strip strip;
+    Strip group;
     uint32_t head = 0;  ///< The first node and the last one.
     uint32_t last = 0;
   };
-  using Strips = FixedArray<PlacedStrip>;
-  /// Builds without kernels of our own have none, and no code that would end them.
-  struct EndStrips {
-    void operator()(Strips* strips) const {
-      if (kHasOwnKernels) delete strips;
-    }
-  };
-  std::unique_ptr<Strips, EndStrips> strips_;
+  GroupsOf<PlacedStrip, kHasOwnKernels> strips_;
 
   struct PlacedAttention {
-    Attention attention;
+    Attention group;
     uint32_t head = 0;   ///< The first node...
     uint32_t first = 0;  ///< ...the first product...
     uint32_t last = 0;   ///< ...and the last node.
   };
-  using Attentions = FixedArray<PlacedAttention>;
-  struct EndAttentions {
-    void operator()(Attentions* attentions) const {
-      if (kHasAttention) delete attentions;
-    }
-  };
-  std::unique_ptr<Attentions, EndAttentions> attentions_;
+  GroupsOf<PlacedAttention, kHasAttention> attentions_;
+
+  pthreadpool_t PoolOf(uint32_t head, uint32_t last) const;
+  /// Keeps those that for_each(take) calls `take` with, and knows what they need. Called twice.
+  template <class Placed, bool kBuilt, class ForEach>
+  static Status Keep(const ForEach& for_each, GroupsOf<Placed, kBuilt>* groups, size_t* workspace);
 };
+
+template <class Placed, bool kBuilt, class ForEach>
+Status Segment::Keep(const ForEach& for_each, GroupsOf<Placed, kBuilt>* groups, size_t* workspace) {
+  groups->reset();
+  size_t count = 0;
+  for_each([&](const Placed&) { ++count; });
+  if (count == 0) return OkStatus();
+  groups->reset(new (std::nothrow) FixedArray<Placed>);
+  if (*groups == nullptr)
+    return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment's groups of nodes");
+  SKIFF_RETURN_IF_ERROR((*groups)->Allocate(count));
+  size_t at = 0;
+  for_each([&](const Placed& placed) {
+    if (placed.group.workspace_bytes() > *workspace) *workspace = placed.group.workspace_bytes();
+    (**groups)[at++] = placed;
+  });
+  return OkStatus();
+}
 
 }  // namespace skiff::xnnpack

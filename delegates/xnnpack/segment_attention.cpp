@@ -98,14 +98,12 @@ bool Segment::FindAttention(uint32_t head, PlacedAttention* found) const {
   if (read != first - head || !Attention::Takes(parts)) return false;
   *found = {{}, head, first, at};
   if (nodes_[at].passes_on && WritesThrough(at + 1, parts, &parts.result)) ++found->last;
-  pthreadpool_t const pool = nodes_[first].environment.pool;
-  found->attention = Attention(parts, pool != nullptr ? pool : nodes_[at].environment.pool);
-  return found->attention.workspace_bytes() <= options_.memory_limit;
+  found->group = Attention(parts, PoolOf(head, found->last));
+  return found->group.workspace_bytes() <= options_.memory_limit;
 }
 
 /// After a Reshape() of all steps.
 Status Segment::FindAttentions(size_t* workspace) {
-  attentions_.reset();
   const auto for_each = [&](const auto& take) {
     PlacedAttention placed;
     for (uint32_t head = 0; head < nodes_.size(); ++head) {
@@ -114,25 +112,13 @@ Status Segment::FindAttentions(size_t* workspace) {
       head = placed.last;
     }
   };
-  size_t count = 0;
-  for_each([&](const PlacedAttention&) { ++count; });
-  if (count == 0) return OkStatus();
-  attentions_.reset(new (std::nothrow) Attentions);
-  if (attentions_ == nullptr)
-    return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment's attention");
-  SKIFF_RETURN_IF_ERROR(attentions_->Allocate(count));
-  size_t at = 0;
-  for_each([&](const PlacedAttention& placed) {
-    if (placed.attention.workspace_bytes() > *workspace) *workspace = placed.attention.workspace_bytes();
-    (*attentions_)[at++] = placed;
-  });
-  return OkStatus();
+  return Keep<PlacedAttention>(for_each, &attentions_, workspace);
 }
 
 /// Whether what is read for each row beside scores and queries lies where the result is written. After
 /// FindFollowers(), which knows those of the last node.
 bool Segment::WritesOverOperands(const PlacedAttention& placed) const {
-  const Attention::Parts& parts = placed.attention.parts();
+  const Attention::Parts& parts = placed.group.parts();
   if (!parts.scores->packs() && IsWritten(placed.last, *parts.keys.tensor)) return true;
   if (!parts.sums->packs() && IsWritten(placed.last, *parts.values.tensor)) return true;
   for (uint32_t i = placed.first + 1; i < placed.last && ProductOf(i) == nullptr; ++i) {
@@ -148,10 +134,10 @@ void Segment::BindAttentions() {
   if (attentions_ == nullptr) return;
   for (PlacedAttention& placed : *attentions_) {
     if (WritesOverOperands(placed)) continue;
-    const bool written = IsWritten(placed.last, *placed.attention.parts().queries.tensor);
-    placed.attention.Bind(workspace_, written && !placed.attention.WritesOverOwnQueries());
+    const bool written = IsWritten(placed.last, *placed.group.parts().queries.tensor);
+    placed.group.Bind(workspace_, written && !placed.group.WritesOverOwnQueries());
     for (uint32_t i = placed.head; i <= placed.last; ++i) nodes_[i].follows = i != placed.first;
-    nodes_[placed.first].group = &placed.attention;
+    nodes_[placed.first].group = &placed.group;
   }
 }
 

@@ -55,35 +55,28 @@ uint32_t Segment::GrowStrip(uint32_t head, Strip* strip) const {
   return last;
 }
 
+/// Of nodes that run together: there is one where any of them has one.
+pthreadpool_t Segment::PoolOf(uint32_t head, uint32_t last) const {
+  pthreadpool_t pool = nullptr;
+  for (uint32_t i = head; i <= last; ++i) {
+    if (nodes_[i].environment.pool != nullptr) pool = nodes_[i].environment.pool;
+  }
+  return pool;
+}
+
 /// After a Reshape() of all steps.
 Status Segment::FindStrips(size_t* workspace) {
-  strips_.reset();
-  size_t count = 0;
-  const auto for_each = [&](const auto& found) {
+  const auto for_each = [&](const auto& take) {
     PlacedStrip placed;
     for (placed.head = 0; placed.head < nodes_.size(); placed.head = placed.last + 1) {
-      placed.strip = Strip();
-      placed.last = GrowStrip(placed.head, &placed.strip);
-      if (placed.strip.links() > 1) found(placed);
+      placed.group = Strip();
+      placed.last = GrowStrip(placed.head, &placed.group);
+      if (placed.group.links() < 2) continue;
+      placed.group.Divide(PoolOf(placed.head, placed.last));
+      take(placed);
     }
   };
-  for_each([&](const PlacedStrip&) { ++count; });
-  if (count == 0) return OkStatus();
-  strips_.reset(new (std::nothrow) Strips);
-  if (strips_ == nullptr)
-    return Fail(StatusCode::kOutOfMemory, "cannot allocate an XNNPACK segment's strips");
-  SKIFF_RETURN_IF_ERROR(strips_->Allocate(count));
-  size_t at = 0;
-  for_each([&](PlacedStrip& placed) {
-    pthreadpool_t pool = nullptr;
-    for (uint32_t i = placed.head; i <= placed.last; ++i) {
-      if (nodes_[i].environment.pool != nullptr) pool = nodes_[i].environment.pool;
-    }
-    placed.strip.Divide(pool);
-    if (placed.strip.workspace_bytes() > *workspace) *workspace = placed.strip.workspace_bytes();
-    (*strips_)[at++] = placed;
-  });
-  return OkStatus();
+  return Keep<PlacedStrip>(for_each, &strips_, workspace);
 }
 
 /// Where a strip's input may be copied to: over a result that is not written, because the strip keeps lines
@@ -123,8 +116,8 @@ void Segment::BindStrips() {
       copy = RoomForInput(placed, x);
       if (copy == nullptr) continue;
     }
-    placed.strip.Bind(workspace_, copy);
-    nodes_[placed.head].group = &placed.strip;
+    placed.group.Bind(workspace_, copy);
+    nodes_[placed.head].group = &placed.group;
     for (uint32_t i = placed.head + 1; i <= placed.last; ++i) nodes_[i].follows = true;
   }
 }

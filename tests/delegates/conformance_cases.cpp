@@ -83,6 +83,7 @@ const std::vector<Case>& ConformanceCases() {
     AddRowCases(list);
     AddIndexCases(list);
     AddProductCases(list);
+    AddMatrixCases(list);
     AddRecurrentCases(list);
     AddMovementCases(list);
     AddStoredCases(list);

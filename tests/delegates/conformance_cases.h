@@ -39,6 +39,7 @@ void AddMaskCases(CaseList& list);
 void AddRowCases(CaseList& list);
 void AddIndexCases(CaseList& list);
 void AddProductCases(CaseList& list);
+void AddMatrixCases(CaseList& list);
 void AddRecurrentCases(CaseList& list);
 void AddMovementCases(CaseList& list);
 void AddStoredCases(CaseList& list);
