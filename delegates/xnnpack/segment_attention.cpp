@@ -55,15 +55,19 @@ bool Segment::ReadsThrough(uint32_t head, uint32_t end, uint32_t product, size_t
   return false;
 }
 
-/// The same of the result, which only node `transpose` reads.
+/// Whether only node `transpose` reads the result, whose rows may be written where it puts them; then where
+/// to.
 bool Segment::WritesThrough(uint32_t transpose, const Attention::Parts& parts, Matrices* to) const {
   if (StepOf(transpose) == nullptr || !IsTranspose(nodes_[transpose].types)) return false;
   const TensorView& result = nodes_[transpose].types.inputs[0]->view;
   int64_t strides[kMaxRank];
   StridesThrough(nodes_[transpose].types, /*back=*/true, strides);
   if (result.shape.rank() < 3) return false;
-  *to = StridedMatrices(nodes_[transpose].types.outputs[0]->view, result.shape, strides, parts.sums->shape());
-  return to->column == 1;
+  const TensorView& y = nodes_[transpose].types.outputs[0]->view;
+  const Matrices through = StridedMatrices(y, result.shape, strides, parts.sums->shape());
+  if (through.column != 1) return false;
+  *to = through;
+  return true;
 }
 
 /// Whether one begins at node `head`, of which each step has its extents: transpositions of queries, keys and
