@@ -1,68 +1,22 @@
-// Exporters write an assignment to a part of a tensor as ScatterND. With constant indices, where the part is
-// a block, this is a Concat of what stays and what is new: a copy that every delegate has, and often none.
-// With others, along an axis that is not the first one, they transpose the whole tensor before and behind.
+// Exporters write an assignment to a part of a tensor as ScatterND. Where the part is a block, this is a
+// Concat of what stays and what is new: a copy that every delegate has, and often none. With other indices,
+// along an axis that is not the first one, they transpose the whole tensor before and behind.
 #include <algorithm>
-#include <functional>
-#include <numeric>
-#include <utility>
+#include <cstdint>
 
 #include "ops/op_codes.h"
+#include "passes/canonicalize/index_block.h"
 #include "passes/canonicalize/rules.h"
-#include "passes/folding_budget.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
 namespace {
 
-/// The part of the leading axes that indices name.
-struct Block {
-  std::vector<int64_t> begin;
-  std::vector<int64_t> extents;
-};
+/// Up to the end of an axis.
+constexpr int64_t kToEnd = INT64_MAX;
 
-/// Rows of `axes` indices each, if they count through a block with the last axis fastest; else nothing.
-std::optional<Block> AsBlock(std::vector<int64_t> indices, const std::vector<int64_t>& limits) {
-  const size_t axes = limits.size();
-  if (axes == 0 || indices.empty()) return {};
-  for (size_t i = 0; i < indices.size(); ++i) {
-    const int64_t limit = limits[i % axes];
-    if (indices[i] < 0) indices[i] += limit;
-    if (indices[i] < 0 || indices[i] >= limit) return {};  // The kernel says what is wrong.
-  }
-  Block block;
-  block.begin.assign(indices.begin(), indices.begin() + static_cast<std::ptrdiff_t>(axes));
-  for (size_t axis = 0; axis < axes; ++axis)
-    block.extents.push_back(indices[indices.size() - axes + axis] - block.begin[axis] + 1);
-  const auto rows =
-      std::accumulate(block.extents.begin(), block.extents.end(), int64_t{1}, std::multiplies<>());
-  if (std::cmp_not_equal(rows * static_cast<int64_t>(axes), indices.size())) return {};
-  std::vector<int64_t> at = block.begin;
-  for (size_t row = 0; row < indices.size(); row += axes) {
-    if (!std::equal(at.begin(), at.end(), indices.begin() + static_cast<std::ptrdiff_t>(row))) return {};
-    for (size_t axis = axes; axis-- > 0;) {
-      if (++at[axis] < block.begin[axis] + block.extents[axis]) break;
-      at[axis] = block.begin[axis];
-    }
-  }
-  return block;
-}
-
-std::optional<Block> BlockOf(Graph& graph, NodeId id) {
-  if (graph.node(id).As<ScatterAttrs>().reduction != ScatterReduction::kNone) return {};
-  const auto indices = CountedIntConstant(graph, graph.node(id).inputs[1]);
-  if (!indices) return {};
-  const std::vector<Dim>& dims = graph.value(graph.node(id).inputs[0]).dims;
-  std::vector<int64_t> limits;
-  for (int64_t axis = 0; axis < graph.value(graph.node(id).inputs[1]).shape().last(); ++axis) {
-    if (!dims[static_cast<size_t>(axis)].constant()) return {};
-    limits.push_back(dims[static_cast<size_t>(axis)].value);
-  }
-  return AsBlock(*indices, limits);
-}
-
-/// [begin, end) of one axis; the value itself where that is everything.
+/// [begin, end) of one axis.
 ValueId Part(Graph& graph, NodeId like, ValueId x, int64_t axis, int64_t begin, int64_t end) {
-  if (begin == 0 && end == graph.value(x).dims[static_cast<size_t>(axis)].value) return x;
   const std::string name = graph.value(graph.node(like).outputs[0]).name + ".kept";
   const auto list = [&](const char* suffix, int64_t number) {
     return graph.AddConstant(name + suffix, TensorData::OfInts({number}));
@@ -73,15 +27,16 @@ ValueId Part(Graph& graph, NodeId like, ValueId x, int64_t axis, int64_t begin, 
 }
 
 bool SpellScatterAsConcat(Graph& graph, NodeId id) {
-  const auto block = BlockOf(graph, id);
-  if (!block) return false;
+  if (graph.node(id).As<ScatterAttrs>().reduction != ScatterReduction::kNone) return false;
   const ValueId x = graph.node(id).inputs[0];
   const std::vector<Dim> dims = graph.value(x).dims;
+  const auto block = FindIndexBlock(graph, graph.node(id).inputs[1], dims);
+  if (!block) return false;
   const std::string name = graph.value(graph.node(id).outputs[0]).name;
 
   // The updates have the extents of the indices' grid in front, which need not be those of the block.
   ValueId result = graph.node(id).inputs[2];
-  std::vector<Dim> wanted(block->extents.begin(), block->extents.end());
+  std::vector<Dim> wanted = block->extents;
   const size_t axes = wanted.size();
   wanted.insert(wanted.end(), dims.begin() + static_cast<std::ptrdiff_t>(axes), dims.end());
   if (graph.value(result).dims != wanted) {
@@ -94,22 +49,26 @@ bool SpellScatterAsConcat(Graph& graph, NodeId id) {
 
   std::vector<int> partial;
   for (size_t axis = 0; axis < axes; ++axis) {
-    if (Dim(block->extents[axis]) != dims[axis]) partial.push_back(static_cast<int>(axis));
+    if (block->extents[axis] != dims[axis]) partial.push_back(static_cast<int>(axis));
   }
   if (partial.empty()) return Bypass(graph, id, result, "every element is replaced");
   const auto begin_of = [&](int axis) { return block->begin[static_cast<size_t>(axis)]; };
-  const auto end_of = [&](int axis) { return begin_of(axis) + block->extents[static_cast<size_t>(axis)]; };
+  const auto end_of = [&](int axis) {
+    const Dim end = Dim(begin_of(axis)) + block->extents[static_cast<size_t>(axis)];
+    return end.constant() ? end.value : kToEnd;
+  };
   // around[i]: what is inside of the block in the first i partial axes, and everything in the others.
   std::vector<ValueId> around = {x};
   for (size_t i = 0; i + 1 < partial.size(); ++i)
     around.push_back(Part(graph, id, around[i], partial[i], begin_of(partial[i]), end_of(partial[i])));
   for (size_t i = partial.size(); i-- > 0;) {
     const int axis = partial[i];
-    const int64_t extent = dims[static_cast<size_t>(axis)].value;
+    const Dim& extent = dims[static_cast<size_t>(axis)];
     std::vector<ValueId> parts;
     if (begin_of(axis) > 0) parts.push_back(Part(graph, id, around[i], axis, 0, begin_of(axis)));
     parts.push_back(result);
-    if (end_of(axis) < extent) parts.push_back(Part(graph, id, around[i], axis, end_of(axis), extent));
+    if (extent.constant() && end_of(axis) < extent.value)
+      parts.push_back(Part(graph, id, around[i], axis, end_of(axis), extent.value));
     if (i > 0) {
       result = EmitTyped(graph, OpCode::kConcat, parts, AxisAttrs{axis}, name + ".block", id);
     } else {
