@@ -262,6 +262,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #if SKIFF_HAS_TILES
 #include "delegates/xnnpack/kernels/dense.inc"
 #include "delegates/xnnpack/kernels/depthwise.inc"
+#include "delegates/xnnpack/kernels/depthwise_any.inc"
 #include "delegates/xnnpack/kernels/one_row.inc"
 #include "delegates/xnnpack/kernels/strassen.inc"
 #include "delegates/xnnpack/kernels/winograd.inc"

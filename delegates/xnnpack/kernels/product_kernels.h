@@ -32,10 +32,18 @@ struct PictureArgs {
   }
 };
 
+/// The windows that outputs come from: for kernels that take any.
+struct WindowArgs : PictureArgs {
+  size_t kernel[2] = {};
+  size_t strides[2] = {};
+  size_t dilations[2] = {};
+};
+
 /// A depthwise convolution, or one of small groups: what does not change from row to row of the output.
-struct DepthwiseArgs : PictureArgs {
+struct DepthwiseArgs : WindowArgs {
   /// For each vector of channels, of which there are Kernels::depthwise_channels: biases, then the taps
-  /// column by column. The last vector overlaps the one before where channels are left over.
+  /// column by column; row by row for the kernel of any windows. The last vector overlaps the one before
+  /// where channels are left over.
   /// Of groups, as many times the taps: at turn t, channel c of a group has those for input c ^ t.
   const float* weights = nullptr;
   size_t group = 1;  ///< Channels of a group: a power of two, less than Kernels::depthwise_channels.
@@ -44,10 +52,7 @@ struct DepthwiseArgs : PictureArgs {
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
 
 /// Each window of a pool meets the picture.
-struct PoolArgs : PictureArgs {
-  size_t kernel[2] = {};
-  size_t strides[2] = {};
-  size_t dilations[2] = {};
+struct PoolArgs : WindowArgs {
   bool pads_count = false;  ///< In averages, as zeros.
 };
 /// The rows [first_row, end_row) of a pool's output. A NaN in a window is its result.

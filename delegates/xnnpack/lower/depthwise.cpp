@@ -13,13 +13,18 @@ constexpr size_t kBandRows = 6;
 /// would not fit into the cache.
 constexpr size_t kStripRows = 2;
 
+/// XNNPACK has kernels for so many, which are a tenth faster than those of any windows with AVX2.
+constexpr int64_t kFewTaps = 4;
+
 /// The taps.
 bool AreSideBySide(const Conv2dAttrs& attrs) { return attrs.dilations[0] == 1 && attrs.dilations[1] == 1; }
 
 class DepthwiseStep final : public Step {
  public:
   DepthwiseStep(const NodeView& node, const Environment& environment, DepthwiseFn kernel)
-      : Step(node, environment), kernel_(kernel) {}
+      : Step(node, environment),
+        kernel_(kernel),
+        takes_any_(kernel == environment.kernels->depthwise_of_any) {}
 
   Status Reshape() override {
     if (args_.weights == nullptr) SKIFF_RETURN_IF_ERROR(Pack());
@@ -27,13 +32,22 @@ class DepthwiseStep final : public Step {
     const auto& attrs = node_.As<Conv2dAttrs>();
     const size_t outputs[2] = {args_.output_height, args_.output_width};
     for (int axis = 0; axis < 2; ++axis) {
-      dilations_[axis] = static_cast<size_t>(attrs.dilations[axis]);
-      phases_[axis] = std::min(dilations_[axis], outputs[axis]);
+      args_.kernel[axis] = static_cast<size_t>(node_.in(1).shape[1 + axis]);
+      args_.strides[axis] = static_cast<size_t>(attrs.strides[axis]);
+      args_.dilations[axis] = static_cast<size_t>(attrs.dilations[axis]);
+      if (!takes_any_) phases_[axis] = std::min(args_.dilations[axis], outputs[axis]);
     }
+    const bool is_column = takes_any_ && args_.width == 1 && outputs[1] == 1 && args_.kernel[1] == 1;
+    if (is_column) LayColumn();
     pictures_ = static_cast<size_t>(node_.in(0).shape[0]);
-    bands_ = DivideUp(DivideUp(args_.output_height, dilations_[0]), kBandRows);
-    leads_ = AreSideBySide(attrs);
-    work_ = leads_ ? &kWork : nullptr;
+    bands_ = DivideUp(takes_any_ ? args_.output_height : DivideUp(outputs[0], args_.dilations[0]), kBandRows);
+    vectors_ = DivideUp(args_.channels, environment_.kernels->depthwise_channels);
+    const size_t threads = pthreadpool_get_threads_count(environment_.pool);
+    const size_t parts =
+        takes_any_ && threads > 1 ? DivideUp(kTasksOfThread * threads, pictures_ * bands_) : 1;
+    part_vectors_ = DivideUp(vectors_, std::min(parts, vectors_));
+    leads_ = (takes_any_ || AreSideBySide(attrs)) && part_vectors_ == vectors_;
+    work_ = !is_column && (takes_any_ || AreSideBySide(attrs)) ? &kWork : nullptr;
     return OkStatus();
   }
 
@@ -45,19 +59,24 @@ class DepthwiseStep final : public Step {
 
   Status Run() override {
     pthreadpool_parallelize_1d(environment_.pool, &RunBand, this,
-                               pictures_ * phases_[0] * phases_[1] * bands_, /*flags=*/0);
+                               pictures_ * phases_[0] * phases_[1] * bands_ * parts(), /*flags=*/0);
     return OkStatus();
   }
 
  private:
+  size_t parts() const { return DivideUp(vectors_, part_vectors_); }
+
   static void RunBand(void* step, size_t index) {
     const auto& self = *static_cast<const DepthwiseStep*>(step);
-    const size_t first = index % self.bands_ * kBandRows;
     DepthwiseArgs args = self.args_;
+    self.TakePart(index % self.parts(), &args);
+    index /= self.parts();
+    const size_t first = index % self.bands_ * kBandRows;
     const size_t phase = index / self.bands_ % (self.phases_[0] * self.phases_[1]);
     const size_t picture = index / self.bands_ / (self.phases_[0] * self.phases_[1]);
     MoveToPicture(picture, &args);
-    TakePhase({phase / self.phases_[1], phase % self.phases_[1]}, self.dilations_, &args);
+    if (!self.takes_any_)
+      TakePhase({phase / self.phases_[1], phase % self.phases_[1]}, args.dilations, &args);
     const size_t end = std::min(first + kBandRows, args.output_height);
     if (first >= end) return;
     self.kernel_(args, first, end);
@@ -65,25 +84,46 @@ class DepthwiseStep final : public Step {
                   (end - first) * args.output_width);
   }
 
+  /// A picture of one column is one of one line, whose outputs are side by side.
+  void LayColumn() {
+    std::swap(args_.height, args_.width);
+    std::swap(args_.output_height, args_.output_width);
+    std::swap(args_.top, args_.left);
+    for (auto* const pair : {&args_.kernel, &args_.strides, &args_.dilations})
+      std::swap((*pair)[0], (*pair)[1]);
+    args_.SetDenseLines();
+  }
+
+  /// Of the channels, whole vectors.
+  void TakePart(size_t part, DepthwiseArgs* args) const {
+    if (part_vectors_ == vectors_) return;
+    const size_t lanes = environment_.kernels->depthwise_channels;
+    const size_t first = std::min(part * part_vectors_ * lanes, args->channels - lanes);
+    args->x += first;
+    args->y += first;
+    args->channels = std::min(part_vectors_ * lanes, args->channels - first);
+    args->weights += part * part_vectors_ * vector_words();
+  }
+
   static LineWindows WindowsOf(const Step& step) {
     const auto& self = static_cast<const DepthwiseStep&>(step);
-    return {.stride = static_cast<size_t>(self.node_.As<Conv2dAttrs>().strides[0]),
-            .reach = static_cast<size_t>(self.node_.in(1).shape[1]),
+    return {.stride = self.args_.strides[0],
+            .reach = (self.args_.kernel[0] - 1) * self.args_.dilations[0] + 1,
             .pad = static_cast<size_t>(self.args_.top),
             .at_once = kStripRows};
   }
   static void RunLines(const Step& step, const Lines& x, const Lines& y, const LineRange& lines, void*) {
     const auto& self = static_cast<const DepthwiseStep&>(step);
-    RunWindowLines(self.kernel_, self.args_, static_cast<size_t>(self.node_.As<Conv2dAttrs>().strides[0]), x,
-                   y, lines);
+    RunWindowLines(self.kernel_, self.args_, self.args_.strides[0], x, y, lines);
   }
   static constexpr PartialWork kWork = {.windows = &WindowsOf, .run_lines = &RunLines};
 
   /// As DepthwiseArgs::weights says.
   Status Pack() {
-    const TensorView& w = node_.in(1);  // [channels, size, size, channels of a group]
+    const TensorView& w = node_.in(1);  // [channels, rows, columns, channels of a group]
     const auto channels = static_cast<size_t>(w.shape[0]);
-    const auto size = static_cast<size_t>(w.shape[1]);
+    const auto rows = static_cast<size_t>(w.shape[1]);
+    const auto columns = static_cast<size_t>(w.shape[2]);
     const size_t lanes = environment_.kernels->depthwise_channels;
     const size_t vectors = DivideUp(channels, lanes);
     const auto group = static_cast<size_t>(w.shape[3]);
@@ -96,10 +136,12 @@ class DepthwiseStep final : public Step {
     key.weights = node_.input(1).hash;
     if (has_bias) key.bias = node_.input(2).hash;
     key.parameters[0] = channels;
-    key.parameters[1] = size;
+    key.parameters[1] = rows;
     key.parameters[2] = lanes;
     key.parameters[3] = group;
-    key.packed_bytes = vectors * (1 + group * size * size) * lanes * sizeof(float);
+    key.parameters[4] = columns;
+    key.parameters[5] = takes_any_ ? 1 : 0;
+    key.packed_bytes = vectors * (1 + group * rows * columns) * lanes * sizeof(float);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       auto* to = static_cast<float*>(blob);
       const auto* taps = w.as<const float>();
@@ -108,10 +150,10 @@ class DepthwiseStep final : public Step {
         const size_t first = std::min(vector * lanes, channels - lanes);
         for (size_t lane = 0; lane < lanes; ++lane) *to++ = bias == nullptr ? 0.0f : bias[first + lane];
         for (size_t turn = 0; turn < group; ++turn) {
-          for (size_t tap = 0; tap < size * size; ++tap) {
-            const size_t place = tap % size * size + tap / size;
+          for (size_t tap = 0; tap < rows * columns; ++tap) {
+            const size_t place = takes_any_ ? tap : tap % rows * columns + tap / rows;
             for (size_t channel = first; channel < first + lanes; ++channel)
-              *to++ = taps[(channel * size * size + place) * group + ((channel % group) ^ turn)];
+              *to++ = taps[(channel * rows * columns + place) * group + ((channel % group) ^ turn)];
           }
         }
       }
@@ -122,39 +164,54 @@ class DepthwiseStep final : public Step {
     return OkStatus();
   }
 
+  /// Of a vector of channels.
+  size_t vector_words() const {
+    return (1 + args_.group * args_.kernel[0] * args_.kernel[1]) * environment_.kernels->depthwise_channels;
+  }
+
   const DepthwiseFn kernel_;
+  const bool takes_any_;  ///< Windows, and all of a picture at once.
   DepthwiseArgs args_;
   size_t pictures_ = 0;
-  size_t dilations_[2] = {1, 1};
   size_t phases_[2] = {1, 1};  ///< As many as have outputs.
   size_t bands_ = 0;           ///< Of a phase.
+  size_t vectors_ = 0;         ///< Of channels.
+  size_t part_vectors_ = 0;    ///< That are computed together: all of them where there are bands enough.
 };
 
 /// As many outputs as inputs of each group, more than one group.
-bool HasSquareWindows(const NodeView& node, const Kernels& kernels) {
+bool HasGroupsOfWindows(const NodeView& node, const Kernels& kernels) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
   const bool as_many = attrs.groups > 1 && w[0] == node.in(0).shape[3] && attrs.groups * w[3] == w[0];
+  return as_many && w[0] >= static_cast<int64_t>(kernels.depthwise_channels);
+}
+
+/// Those that there are tiles for.
+bool HasSquareWindows(const NodeView& node) {
+  const auto& attrs = node.As<Conv2dAttrs>();
+  const Shape& w = node.in(1).shape;
   const bool square = w[1] == w[2] && attrs.strides[0] == attrs.strides[1];
-  return as_many && square && w[0] >= static_cast<int64_t>(kernels.depthwise_channels) && w[1] >= 3 &&
-         w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
+  return square && w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
 }
 
 }  // namespace
 
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels) {
-  return HasSquareWindows(node, kernels) && AreSideBySide(node.As<Conv2dAttrs>()) && node.in(1).shape[3] == 1;
+  return HasGroupsOfWindows(node, kernels) && HasSquareWindows(node) &&
+         AreSideBySide(node.As<Conv2dAttrs>()) && node.in(1).shape[3] == 1;
 }
 
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
-  if (node.in(0).dtype != DType::kF32 || !HasSquareWindows(node, kernels)) return nullptr;
-  if (!AreSideBySide(attrs) && attrs.strides[0] > 1) return nullptr;
-  if (w[3] == 1) return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
+  if (node.in(0).dtype != DType::kF32 || !HasGroupsOfWindows(node, kernels)) return nullptr;
+  const bool has_tile = HasSquareWindows(node) && (AreSideBySide(attrs) || attrs.strides[0] == 1);
+  if (w[3] == 1 && has_tile) return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
+  if (w[3] == 1) return w[1] * w[2] > kFewTaps ? kernels.depthwise_of_any : nullptr;
   // Larger groups fill a vector as products do.
   const bool small = w[3] < static_cast<int64_t>(kernels.depthwise_channels) && (w[3] & (w[3] - 1)) == 0;
-  return small && w[1] == 3 ? kernels.grouped[attrs.strides[0] - 1] : nullptr;
+  return small && has_tile && w[1] == 3 ? kernels.grouped[attrs.strides[0] - 1] : nullptr;
 }
 
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel) {

@@ -41,8 +41,8 @@ void TakePhase(const size_t (&first)[2], const size_t (&dilations)[2], PictureAr
 /// A depthwise Conv2d of one output each, with 3 x 3, 5 x 5 or 7 x 7 weights side by side, a stride of 1 or
 /// 2, and channels enough.
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels);
-/// The kernel for a depthwise Conv2d node, or one of small groups; null where XNNPACK's convolution has to
-/// run it.
+/// The kernel for a depthwise Conv2d node of any windows, or one of small groups; null where XNNPACK's
+/// convolution has to run it.
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels);
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel);
 
