@@ -166,6 +166,7 @@ struct CodeKernels {
   CodeDenseFn dense_of_bytes = nullptr;
   WidenCodesFn<float> to_reals[kCodeTypes] = {};
   CodeDepthwiseFn depthwise[3][2] = {};
+  CodeDepthwiseFn depthwise_of_any = nullptr;
   // Null as dense_of_bytes.
   StackLinesFn stack_lines = nullptr;
   ByteDepthwiseFn depthwise_of_bytes[3][2] = {};

@@ -13,9 +13,6 @@ constexpr size_t kBandRows = 6;
 /// would not fit into the cache.
 constexpr size_t kStripRows = 2;
 
-/// XNNPACK has kernels for so many, which are a tenth faster than those of any windows with AVX2.
-constexpr int64_t kFewTaps = 4;
-
 /// The taps.
 bool AreSideBySide(const Conv2dAttrs& attrs) { return attrs.dilations[0] == 1 && attrs.dilations[1] == 1; }
 
@@ -197,9 +194,12 @@ bool HasSquareWindows(const NodeView& node) {
 
 }  // namespace
 
+bool IsDepthwise(const NodeView& node, const Kernels& kernels) {
+  return HasGroupsOfWindows(node, kernels) && node.in(1).shape[3] == 1;
+}
+
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels) {
-  return HasGroupsOfWindows(node, kernels) && HasSquareWindows(node) &&
-         AreSideBySide(node.As<Conv2dAttrs>()) && node.in(1).shape[3] == 1;
+  return IsDepthwise(node, kernels) && HasSquareWindows(node) && AreSideBySide(node.As<Conv2dAttrs>());
 }
 
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {

@@ -11,14 +11,25 @@
 namespace skiff::xnnpack {
 namespace {
 
+/// Of codes and weights of 8 bits so many products are exact as f32.
+constexpr int64_t kMostTaps = 512;
+
 class CodeDepthwiseStep final : public Step {
  public:
-  using Step::Step;
+  CodeDepthwiseStep(const NodeView& node, const Environment& environment, CodeDepthwiseFn kernel)
+      : Step(node, environment),
+        kernel_(kernel),
+        takes_any_(kernel == environment.kernels->codes.depthwise_of_any) {}
 
   Status Reshape() override {
     DenseShape shape;
     SKIFF_RETURN_IF_ERROR(bands_.Describe(node_, /*always_copies=*/true, &shape));
-    size_ = static_cast<size_t>(node_.in(1).shape[1]);
+    const auto& attrs = node_.As<Conv2dAttrs>();
+    for (int axis = 0; axis < 2; ++axis) {
+      args_.kernel[axis] = static_cast<size_t>(node_.in(1).shape[1 + axis]);
+      args_.strides[axis] = bands_.strides[axis];
+      args_.dilations[axis] = static_cast<size_t>(attrs.dilations[axis]);
+    }
     args_.channels = args_.x_stride = bands_.channels;
     args_.width = bands_.band_width;
     args_.output_width = bands_.outputs[1];
@@ -57,7 +68,7 @@ class CodeDepthwiseStep final : public Step {
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, channels, attrs.min, attrs.max));
     terms.SetCodes(node_.out(0).dtype, &args_);
     const size_t lanes = environment_.kernels->depthwise_channels;
-    const size_t words = (2 + size_ * size_) * lanes;
+    const size_t words = (2 + taps()) * lanes;
     PackingKey key;
     key.kind = PackingKind::kCodeDepthwise;
     key.dtype = node_.in(1).dtype;
@@ -65,8 +76,10 @@ class CodeDepthwiseStep final : public Step {
     key.weights = node_.input(1).hash;
     key.bias = terms.Hash();
     key.parameters[0] = channels;
-    key.parameters[1] = size_;
+    key.parameters[1] = args_.kernel[0];
     key.parameters[2] = lanes;
+    key.parameters[3] = args_.kernel[1];
+    key.parameters[4] = takes_any_ ? 1 : 0;
     key.packed_bytes = DivideUp(channels, lanes) * words * sizeof(int32_t);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       for (size_t first = 0; first < channels; first += lanes)
@@ -80,15 +93,16 @@ class CodeDepthwiseStep final : public Step {
   }
 
   void PackVector(const ProductTerms& terms, size_t first, float* to) const {
-    const TensorView& w = node_.in(1);  // [channels, size, size, 1]
+    const TensorView& w = node_.in(1);  // [channels, rows, columns, 1]
+    const auto& [rows, columns] = args_.kernel;
     const size_t lanes = environment_.kernels->depthwise_channels;
     for (size_t lane = 0; lane < lanes; ++lane, ++to) {
       const size_t channel = first + lane;
       *to = terms.bias() != nullptr ? static_cast<float>(terms.bias()[channel]) : 0.0f;
       to[lanes] = terms.factor(channel);
-      for (size_t tap = 0; tap < size_ * size_; ++tap) {
-        const size_t place = tap % size_ * size_ + tap / size_;
-        to[(2 + tap) * lanes] = terms.WeightAt(w, channel * size_ * size_ + place);
+      for (size_t tap = 0; tap < taps(); ++tap) {
+        const size_t place = takes_any_ ? tap : tap % rows * columns + tap / rows;
+        to[(2 + tap) * lanes] = terms.WeightAt(w, channel * taps() + place);
       }
     }
   }
@@ -107,30 +121,41 @@ class CodeDepthwiseStep final : public Step {
     args.x = made;
     args.height = at.lines;
     args.codes = static_cast<uint8_t*>(args_.codes) + at.output_pixel * args_.y_stride;
-    kernels.codes.depthwise[(size_ - 3) / 2][b.strides[0] - 1](args, 0, at.output_pixels / args.output_width);
+    kernel_(args, 0, at.output_pixels / args.output_width);
   }
 
+  size_t taps() const { return args_.kernel[0] * args_.kernel[1]; }
+
+  const CodeDepthwiseFn kernel_;
+  const bool takes_any_;  ///< Windows.
   const uint8_t* x_ = nullptr;
   float* workspace_ = nullptr;
   CodeDepthwiseArgs args_;
   WindowBands bands_;
-  size_t size_ = 0;
 };
+
+CodeDepthwiseFn FindCodeDepthwise(const NodeView& node, const Environment& environment) {
+  const Kernels& kernels = *environment.kernels;
+  const Shape& w = node.in(1).shape;
+  const TensorView& x = node.in(0);
+  if (x.quantization == nullptr || DTypeSize(x.dtype) != 1 || !IsDepthwise(node, kernels)) return nullptr;
+  if (IsSquareDepthwise(node, kernels))
+    return kernels.codes.depthwise[(w[1] - 3) / 2][node.As<Conv2dAttrs>().strides[0] - 1];
+  // Each input becomes a real first: of small windows far apart, that takes longer than XNNPACK's kernels.
+  const auto& strides = node.As<Conv2dAttrs>().strides;
+  const int64_t taps = w[1] * w[2];
+  const bool pays = taps > kFewTaps && taps > 3 * strides[0] * strides[1];
+  return pays && taps <= kMostTaps ? kernels.codes.depthwise_of_any : nullptr;
+}
 
 }  // namespace
 
 bool RunsCodeDepthwise(const NodeView& node, const Environment& environment) {
-  const Kernels& kernels = *environment.kernels;
-  const auto& attrs = node.As<Conv2dAttrs>();
-  const Shape& w = node.in(1).shape;
-  const TensorView& x = node.in(0);
-  if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
-  if (!IsSquareDepthwise(node, kernels)) return false;
-  return kernels.codes.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1] != nullptr;
+  return FindCodeDepthwise(node, environment) != nullptr;
 }
 
 Result<StepPointer> LowerCodeDepthwise(const NodeView& node, const Environment& environment) {
-  return MakeStep<CodeDepthwiseStep>(node, environment);
+  return MakeStep<CodeDepthwiseStep>(node, environment, FindCodeDepthwise(node, environment));
 }
 
 }  // namespace skiff::xnnpack

@@ -209,8 +209,8 @@ class ByteDepthwiseStep final : public Step {
 }  // namespace
 
 bool RunsByteDepthwise(const NodeView& node, const Environment& environment) {
-  return RunsCodeDepthwise(node, environment) && environment.kernels->codes.stack_lines != nullptr &&
-         FitBytes(node.in(1));
+  return IsSquareDepthwise(node, *environment.kernels) && RunsCodeDepthwise(node, environment) &&
+         environment.kernels->codes.stack_lines != nullptr && FitBytes(node.in(1));
 }
 
 Result<StepPointer> LowerByteDepthwise(const NodeView& node, const Environment& environment) {
