@@ -229,12 +229,11 @@ bool IsInnermost(const NodeTypes& node, int64_t axis) {
 }
 
 bool SupportsSoftmax(const NodeTypes& node) {
+  if (IsF32(node.inputs[0])) return RankOf(node, 0) > 0;
   return AreFloats(node.inputs) && IsInnermost(node, node.attrs->as<AxisAttrs>().axis);
 }
 
-bool SupportsLogSoftmax(const NodeTypes& node) {
-  return IsF32(node.inputs[0]) && IsInnermost(node, node.attrs->as<AxisAttrs>().axis);
-}
+bool SupportsLogSoftmax(const NodeTypes& node) { return IsF32(node.inputs[0]) && RankOf(node, 0) > 0; }
 
 bool SupportsArg(const NodeTypes& node) { return IsF32(node.inputs[0]); }
 

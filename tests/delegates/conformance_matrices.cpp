@@ -143,6 +143,13 @@ void AddReductions(CaseList& list) {
   Argument masked = F32({2, 6});
   masked.values = {1, -HUGE_VAL, 2, -1e9, -3.4e38, 0.5, 1e30, 1e30, -1e30, 3, 1e30, 0};
   list.Add(OpCode::kSoftmax, "masked", {masked}).As<AxisAttrs>().axis = -1;
+  for (const OpCode op : {OpCode::kSoftmax, OpCode::kLogSoftmax}) {
+    list.Add(op, "columns", {F32({3, 7, 150}, -9, 9)}).As<AxisAttrs>().axis = 1;
+    list.Add(op, "narrow_columns", {F32({2, 300, 5}, -9, 9)}).As<AxisAttrs>().axis = -2;
+    list.Add(op, "one_column", {F32({2, 301, 1, 1}, -9, 9)}).As<AxisAttrs>().axis = 1;
+    list.Add(op, "few_rows", {F32({3, 40, 9}, -4, 4)}).As<AxisAttrs>().axis = 0;
+    list.Add(op, "special_columns", {WithSpecials(F32({21, 11}))}).As<AxisAttrs>().axis = 0;
+  }
   Case& one_softmax = list.Add(OpCode::kSoftmax, "one", {F32({6, 1}, -4, 4)});
   one_softmax.As<AxisAttrs>().axis = 1;
 

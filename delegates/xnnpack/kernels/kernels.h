@@ -46,6 +46,9 @@ using ReduceRowFn = float (*)(size_t n, const float* x);
 using ReduceRowsFn = void (*)(size_t count, size_t stride, size_t n, const float* x, float* y);
 /// One row: its softmax, or the logarithm of that, x - log(sum of e^x). y may be x.
 using SoftmaxFn = void (*)(size_t n, const float* x, float* y);
+/// The same of each of n columns of `extent` rows, `stride` apart; n is at most kSoftmaxColumns.
+using SoftmaxColumnsFn = void (*)(size_t extent, size_t stride, size_t n, const float* x, float* y);
+constexpr size_t kSoftmaxColumns = 128;
 /// One row: y = (x - mean) / sqrt(variance + epsilon) * scale + bias; scale and bias may be null. y may be x.
 /// All are f32, or all are f16.
 using LayerNormFn = void (*)(size_t n, const void* x, const void* scale, const void* bias, float epsilon,
@@ -79,6 +82,8 @@ struct Kernels {
   ReduceRowsFn reduce_rows[static_cast<size_t>(ReduceKernel::kCount)] = {};
   SoftmaxFn softmax = nullptr;  ///< Null where XNNPACK's kernel is as fast.
   SoftmaxFn log_softmax = nullptr;
+  SoftmaxColumnsFn softmax_columns = nullptr;
+  SoftmaxColumnsFn log_softmax_columns = nullptr;
   LayerNormFn layer_norm = nullptr;
   LayerNormFn layer_norm_half = nullptr;
   ScaleRowsFn scale_rows = nullptr;     ///< Null where XNNPACK's kernel is as exact.

@@ -186,6 +186,48 @@ class SoftmaxStep final : public RowsStep {
   const SoftmaxFn kernel_;
 };
 
+/// Along another axis than the last one: the input as [outer, extent, inner].
+class SoftmaxColumnsStep final : public Step {
+ public:
+  SoftmaxColumnsStep(const NodeView& node, const Environment& environment, SoftmaxColumnsFn kernel)
+      : Step(node, environment), kernel_(kernel) {}
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    const int axis = NormalizeAxis(node_.As<AxisAttrs>().axis, x.shape.rank());
+    if (axis < 0 || !x.dense() || !node_.out(0).dense()) return Refuse();
+    extent_ = static_cast<size_t>(x.shape[axis]);
+    outer_ = static_cast<size_t>(x.shape.ElementsBetween(0, axis));
+    inner_ = static_cast<size_t>(x.shape.ElementsBetween(axis + 1, x.shape.rank()));
+    return OkStatus();
+  }
+  Status Bind(void*) override { return OkStatus(); }
+
+  Status Run() override {
+    pthreadpool_parallelize_2d_tile_1d(
+        environment_.pool,
+        [](void* self, size_t outer, size_t begin, size_t count) {
+          const auto* s = static_cast<const SoftmaxColumnsStep*>(self);
+          const size_t at = outer * s->extent_ * s->inner_ + begin;
+          s->kernel_(s->extent_, s->inner_, count, s->node_.in(0).as<const float>() + at,
+                     s->node_.out(0).as<float>() + at);
+        },
+        this, outer_, inner_, kSoftmaxColumns, PTHREADPOOL_FLAG_DISABLE_DENORMALS);
+    return OkStatus();
+  }
+
+ private:
+  const SoftmaxColumnsFn kernel_;
+  size_t outer_ = 1;
+  size_t extent_ = 1;
+  size_t inner_ = 1;
+};
+
+bool IsAlongRows(const NodeView& node) {
+  const int rank = node.in(0).shape.rank();
+  return NormalizeAxis(node.As<AxisAttrs>().axis, rank) == rank - 1;
+}
+
 }  // namespace
 
 Result<StepPointer> LowerExtremum(const NodeView& node, const Environment& environment) {
@@ -197,12 +239,16 @@ Result<StepPointer> LowerArg(const NodeView& node, const Environment& environmen
 }
 
 Result<StepPointer> LowerSoftmax(const NodeView& node, const Environment& environment) {
+  if (!IsAlongRows(node))
+    return MakeStep<SoftmaxColumnsStep>(node, environment, environment.kernels->softmax_columns);
   const SoftmaxFn kernel = environment.kernels->softmax;
   if (kernel == nullptr || IsF16(node.in(0).dtype)) return LowerXnnpackSoftmax(node, environment);
   return MakeStep<SoftmaxStep>(node, environment, kernel);
 }
 
 Result<StepPointer> LowerLogSoftmax(const NodeView& node, const Environment& environment) {
+  if (!IsAlongRows(node))
+    return MakeStep<SoftmaxColumnsStep>(node, environment, environment.kernels->log_softmax_columns);
   return MakeStep<SoftmaxStep>(node, environment, environment.kernels->log_softmax);
 }
 
