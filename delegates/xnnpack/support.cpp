@@ -209,9 +209,10 @@ bool SupportsResize2d(const NodeTypes& node) {
   if (attrs.coordinates == ResizeCoordinates::kTfCropAndResize) return false;
   if (attrs.mode == ResizeMode::kNearest) return DTypeSize(node.inputs[0]->view.dtype) > 0;
   const DType dtype = node.inputs[0]->view.dtype;
-  return attrs.mode == ResizeMode::kLinear && !attrs.exclude_outside && !attrs.antialias &&
-         attrs.coordinates <= ResizeCoordinates::kAsymmetric &&
-         (dtype == DType::kF32 || xnnpack::IsF16(dtype));
+  if (attrs.antialias) return false;
+  if (dtype == DType::kF32) return true;
+  return xnnpack::IsF16(dtype) && attrs.mode == ResizeMode::kLinear && !attrs.exclude_outside &&
+         attrs.coordinates <= ResizeCoordinates::kAsymmetric;
 }
 
 bool SupportsFullyConnected(const NodeTypes& node) {

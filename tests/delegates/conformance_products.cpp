@@ -344,6 +344,10 @@ void AddResizes(CaseList& list) {
       {"linear_pytorch", ResizeMode::kLinear, ResizeCoordinates::kPytorchHalfPixel},
       {"linear_corners", ResizeMode::kLinear, ResizeCoordinates::kAlignCorners},
       {"linear_asymmetric", ResizeMode::kLinear, ResizeCoordinates::kAsymmetric},
+      {"linear_symmetric", ResizeMode::kLinear, ResizeCoordinates::kHalfPixelSymmetric},
+      {"cubic_half_pixel", ResizeMode::kCubic, ResizeCoordinates::kHalfPixel},
+      {"cubic_pytorch", ResizeMode::kCubic, ResizeCoordinates::kPytorchHalfPixel},
+      {"cubic_corners", ResizeMode::kCubic, ResizeCoordinates::kAlignCorners},
       {"nearest_half_pixel", ResizeMode::kNearest, ResizeCoordinates::kHalfPixel},
       {"nearest_asymmetric", ResizeMode::kNearest, ResizeCoordinates::kAsymmetric},
   };
@@ -355,11 +359,20 @@ void AddResizes(CaseList& list) {
       made.As<ResizeAttrs>().mode = mode.mode;
       made.As<ResizeAttrs>().coordinates = mode.coordinates;
       if (mode.mode == ResizeMode::kNearest) made.As<ResizeAttrs>().nearest = ResizeNearest::kFloor;
-      if (mode.coordinates == ResizeCoordinates::kPytorchHalfPixel && sizes.height == 1) {
+      const bool of_xnnpack = mode.mode == ResizeMode::kLinear;
+      if (of_xnnpack && mode.coordinates == ResizeCoordinates::kPytorchHalfPixel && sizes.height == 1) {
         made.falls_back = "XNNPACK has no special case for one output pixel";
       }
-      list.AddHalf(Case(made));
+      if (mode.mode != ResizeMode::kCubic && mode.coordinates != ResizeCoordinates::kHalfPixelSymmetric)
+        list.AddHalf(Case(made));
     }
+  }
+  for (const ResizeMode mode : {ResizeMode::kLinear, ResizeMode::kCubic}) {
+    Case& outside =
+        list.Add(OpCode::kResize2d, mode == ResizeMode::kLinear ? "linear_inside" : "cubic_inside",
+                 {WithSpecials(F32({2, 6, 5, 20})), Integers({9, 8})});
+    outside.As<ResizeAttrs>().mode = mode;
+    outside.As<ResizeAttrs>().exclude_outside = true;
   }
   Argument scales = Weights({2});
   scales.values = {2, 3};

@@ -44,6 +44,9 @@ using ArgColumnsFn = void (*)(size_t extent, size_t stride, size_t n, const floa
 using ReduceRowFn = float (*)(size_t n, const float* x);
 /// y[i] = the reduction of x[i], x[stride + i], ... over `count` rows, at least one.
 using ReduceRowsFn = void (*)(size_t count, size_t stride, size_t n, const float* x, float* y);
+/// y = the sum of `count` runs of n, each times its weight; at most kMostMixed.
+using MixFn = void (*)(size_t n, size_t count, const float* const* x, const float* weights, float* y);
+constexpr size_t kMostMixed = 4;
 /// One row: its softmax, or the logarithm of that, x - log(sum of e^x). y may be x.
 using SoftmaxFn = void (*)(size_t n, const float* x, float* y);
 /// The same of each of n columns of `extent` rows, `stride` apart; n is at most kSoftmaxColumns.
@@ -80,6 +83,7 @@ struct Kernels {
   BinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kForms] = {};
   ReduceRowFn reduce_row[static_cast<size_t>(ReduceKernel::kCount)] = {};
   ReduceRowsFn reduce_rows[static_cast<size_t>(ReduceKernel::kCount)] = {};
+  MixFn mix = nullptr;
   SoftmaxFn softmax = nullptr;  ///< Null where XNNPACK's kernel is as fast.
   SoftmaxFn log_softmax = nullptr;
   SoftmaxColumnsFn softmax_columns = nullptr;

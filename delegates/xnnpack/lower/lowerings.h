@@ -31,6 +31,9 @@ Result<StepPointer> LowerMaxPool2d(const NodeView& node, const Environment& envi
 Result<StepPointer> LowerAveragePool2d(const NodeView& node, const Environment& environment);
 // resize.cpp
 Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& environment);
+/// Whether it has no more rows and columns than pictures have: of larger tables no limit would know.
+bool IsPicture(const Shape& x, const Shape& y);
+Result<StepPointer> LowerMixingResize(const NodeView& node, const Environment& environment);
 // linear.cpp
 Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment);

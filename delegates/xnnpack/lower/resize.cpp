@@ -1,4 +1,4 @@
-// Resizing: linear on XNNPACK, nearest with a table of source pixels.
+// Resizing: linear on XNNPACK, where it has the weights, nearest with a table of source pixels.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -9,11 +9,6 @@
 
 namespace skiff::xnnpack {
 namespace {
-
-/// Rows or columns of a picture. No picture is as wide, and of larger tables no limit would know.
-constexpr int64_t kMostSources = 1 << 20;
-
-bool IsPicture(const Shape& x, const Shape& y) { return std::max({x[1], x[2], y[1], y[2]}) <= kMostSources; }
 
 class LinearResizeStep final : public OperatorStep {
  public:
@@ -182,9 +177,22 @@ class NearestResizeStep final : public Step {
   char* y_ = nullptr;
 };
 
+/// By weights that XNNPACK does not have.
+bool IsMixed(const ResizeAttrs& attrs) {
+  if (attrs.mode == ResizeMode::kNearest) return false;
+  return attrs.mode == ResizeMode::kCubic || attrs.exclude_outside ||
+         attrs.coordinates > ResizeCoordinates::kAsymmetric;
+}
+
 }  // namespace
 
+bool IsPicture(const Shape& x, const Shape& y) {
+  constexpr int64_t kMostSources = 1 << 20;
+  return std::max({x[1], x[2], y[1], y[2]}) <= kMostSources;
+}
+
 Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& environment) {
+  if (IsMixed(node.As<ResizeAttrs>())) return LowerMixingResize(node, environment);
   if (node.As<ResizeAttrs>().mode == ResizeMode::kLinear)
     return MakeStep<LinearResizeStep>(node, environment);
   if (node.def().kernel == nullptr) return Refuse();
