@@ -31,7 +31,8 @@ void ShuffleStridedSlices(
 /// BatchNorm into the convolution before it, else into Mul and Add, between integers into a depthwise Conv2d.
 void FoldBatchNorm(Graph& graph);
 void FuseLinear(Graph& graph);  ///< MatMul by a constant becomes FullyConnected; Mul/Add constants fold into
-                                ///< weights and bias.
+                                ///< weights and bias, and so do convolutions of one picture whose
+                                ///< results are added.
 void FusePad(Graph& graph);     ///< Zero padding into the window operator behind it.
 void FuseActivation(Graph& graph);  ///< Clamp into the operator before it.
 void UnfoldWords(Graph& graph);     ///< Quantised integers of 16 bits: floats between roundings.

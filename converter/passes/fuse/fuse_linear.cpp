@@ -5,6 +5,7 @@
 #include "passes/folding_budget.h"
 #include "passes/fuse/clamp_range.h"
 #include "passes/fuse/linear.h"
+#include "passes/fuse/merge_sum.h"
 #include "passes/release_constants.h"
 #include "passes/rewrite.h"
 
@@ -151,6 +152,11 @@ void FuseLinear(Graph& graph) {
         MatMulToFullyConnected(graph, id);
         break;
       case OpCode::kAdd:
+        if (!MergeSumOfConvolutions(graph, id)) FoldIntoLinear(graph, id);
+        break;
+      case OpCode::kSub:
+        MergeSumOfConvolutions(graph, id);
+        break;
       case OpCode::kDiv:
       case OpCode::kMul:
       case OpCode::kNeg:
