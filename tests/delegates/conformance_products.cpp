@@ -92,6 +92,10 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_dilated_beyond", 2, 3, 16, 16, 5, 5, 16, {1, 1}, {3, 4}, {6, 8, 6, 8}},
     {"depthwise_5x5_dilated", 13, 11, 20, 20, 5, 5, 20, {1, 1}, {2, 2}, {4, 4, 4, 4}},
     {"3x3_groups_of_4_dilated", 9, 10, 20, 20, 3, 3, 5, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+    {"depthwise_7x7_twice", 14, 15, 19, 38, 7, 7, 19, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+    {"depthwise_3x3_four_times", 9, 11, 13, 52, 3, 3, 13, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"depthwise_line_twice", 1, 60, 25, 50, 1, 9, 25, {1, 1}, {1, 1}, {0, 4, 0, 4}},
+    {"depthwise_1x1_twice", 5, 6, 24, 48, 1, 1, 24},
     {"depthwise_multiplier", 8, 8, 6, 18, 3, 3, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"depthwise_stride_beyond_kernel", 13, 13, 8, 8, 2, 2, 8, {3, 4}},
 };

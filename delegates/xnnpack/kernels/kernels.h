@@ -99,12 +99,12 @@ struct Kernels {
   CodeKernels codes;
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};
-  DepthwiseFn depthwise_of_any = nullptr;  ///< Of any windows; null where `depthwise` is.
-  DepthwiseFn grouped[2] = {};             ///< 3 x 3, small groups of more than one channel, by stride - 1.
-  size_t depthwise_channels = 0;           ///< Of a vector: the fewest that they take.
-  DenseFn dense = nullptr;                 ///< Null where XNNPACK's kernels are the better ones.
-  size_t dense_outputs = 0;                ///< Of a panel.
-  double load_cost = 0;  ///< Multiply-adds of `dense` that take the time of a float from memory.
+  DepthwiseFn depthwise_of_any[kDepthwiseShares] = {};  ///< Of any windows; null where `depthwise` is.
+  DepthwiseFn grouped[2] = {};    ///< 3 x 3, small groups of more than one channel, by stride - 1.
+  size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
+  DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
+  size_t dense_outputs = 0;       ///< Of a panel.
+  double load_cost = 0;           ///< Multiply-adds of `dense` that take the time of a float from memory.
   RowTimesMatrixFn row_times_matrix = nullptr;  ///< Null where `dense` is.
   StrassenKernels strassen = {};                ///< Null where `dense` is.
   /// From small to large tiles. Of at least depthwise_channels channels and outputs; null without Conv2d.

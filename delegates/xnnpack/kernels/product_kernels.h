@@ -48,6 +48,9 @@ struct DepthwiseArgs : WindowArgs {
   const float* weights = nullptr;
   size_t group = 1;  ///< Channels of a group: a power of two, less than Kernels::depthwise_channels.
 };
+/// Outputs side by side that one input may have, 2 to the power of an index into
+/// Kernels::depthwise_of_any. PictureArgs::channels are the outputs then.
+constexpr size_t kDepthwiseShares = 3;
 /// The rows [first_row, end_row) of the output.
 using DepthwiseFn = void (*)(const DepthwiseArgs& args, size_t first_row, size_t end_row);
 

@@ -16,17 +16,25 @@ constexpr size_t kStripRows = 2;
 /// The taps.
 bool AreSideBySide(const Conv2dAttrs& attrs) { return attrs.dilations[0] == 1 && attrs.dilations[1] == 1; }
 
+bool IsOfAny(DepthwiseFn kernel, const Kernels& kernels) {
+  const auto& of_any = kernels.depthwise_of_any;
+  return std::find(std::begin(of_any), std::end(of_any), kernel) != std::end(of_any);
+}
+
+/// Channels of the output for each of the input, where each of these is a group.
+int64_t OutputsOfChannel(const NodeView& node) { return node.in(1).shape[0] / node.As<Conv2dAttrs>().groups; }
+
 class DepthwiseStep final : public Step {
  public:
   DepthwiseStep(const NodeView& node, const Environment& environment, DepthwiseFn kernel)
-      : Step(node, environment),
-        kernel_(kernel),
-        takes_any_(kernel == environment.kernels->depthwise_of_any) {}
+      : Step(node, environment), kernel_(kernel), takes_any_(IsOfAny(kernel, *environment.kernels)) {}
 
   Status Reshape() override {
     if (args_.weights == nullptr) SKIFF_RETURN_IF_ERROR(Pack());
     SKIFF_RETURN_IF_ERROR(DescribePicture(node_, &args_));
     const auto& attrs = node_.As<Conv2dAttrs>();
+    args_.channels = static_cast<size_t>(node_.out(0).shape[3]);
+    share_ = takes_any_ ? static_cast<size_t>(OutputsOfChannel(node_)) : 1;
     const size_t outputs[2] = {args_.output_height, args_.output_width};
     for (int axis = 0; axis < 2; ++axis) {
       args_.kernel[axis] = static_cast<size_t>(node_.in(1).shape[1 + axis]);
@@ -96,7 +104,7 @@ class DepthwiseStep final : public Step {
     if (part_vectors_ == vectors_) return;
     const size_t lanes = environment_.kernels->depthwise_channels;
     const size_t first = std::min(part * part_vectors_ * lanes, args->channels - lanes);
-    args->x += first;
+    args->x += first / share_;
     args->y += first;
     args->channels = std::min(part_vectors_ * lanes, args->channels - first);
     args->weights += part * part_vectors_ * vector_words();
@@ -169,6 +177,7 @@ class DepthwiseStep final : public Step {
   const DepthwiseFn kernel_;
   const bool takes_any_;  ///< Windows, and all of a picture at once.
   DepthwiseArgs args_;
+  size_t share_ = 1;  ///< Outputs of each input.
   size_t pictures_ = 0;
   size_t phases_[2] = {1, 1};  ///< As many as have outputs.
   size_t bands_ = 0;           ///< Of a phase.
@@ -185,11 +194,25 @@ bool HasGroupsOfWindows(const NodeView& node, const Kernels& kernels) {
 }
 
 /// Those that there are tiles for.
-bool HasSquareWindows(const NodeView& node) {
+bool HasTiles(const NodeView& node) {
   const auto& attrs = node.As<Conv2dAttrs>();
   const Shape& w = node.in(1).shape;
   const bool square = w[1] == w[2] && attrs.strides[0] == attrs.strides[1];
-  return square && w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2;
+  return square && w[1] >= 3 && w[1] <= 7 && w[1] % 2 == 1 && attrs.strides[0] <= 2 &&
+         (AreSideBySide(attrs) || attrs.strides[0] == 1);
+}
+
+/// The kernel of any windows, where each channel is a group.
+DepthwiseFn FindDepthwiseOfAny(const NodeView& node, const Kernels& kernels) {
+  const Shape& w = node.in(1).shape;
+  const bool is_depthwise = w[3] == 1 && node.As<Conv2dAttrs>().groups == node.in(0).shape[3];
+  if (!is_depthwise || w[0] < static_cast<int64_t>(kernels.depthwise_channels)) return nullptr;
+  const int64_t outputs = OutputsOfChannel(node);
+  if (outputs == 1 && w[1] * w[2] <= kFewTaps) return nullptr;
+  for (size_t i = 0; i < kDepthwiseShares; ++i) {
+    if (outputs == int64_t{1} << i) return kernels.depthwise_of_any[i];
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -199,19 +222,18 @@ bool IsDepthwise(const NodeView& node, const Kernels& kernels) {
 }
 
 bool IsSquareDepthwise(const NodeView& node, const Kernels& kernels) {
-  return IsDepthwise(node, kernels) && HasSquareWindows(node) && AreSideBySide(node.As<Conv2dAttrs>());
+  return IsDepthwise(node, kernels) && HasTiles(node) && AreSideBySide(node.As<Conv2dAttrs>());
 }
 
 DepthwiseFn FindDepthwise(const NodeView& node, const Kernels& kernels) {
-  const auto& attrs = node.As<Conv2dAttrs>();
+  const size_t stride = static_cast<size_t>(node.As<Conv2dAttrs>().strides[0]);
   const Shape& w = node.in(1).shape;
-  if (node.in(0).dtype != DType::kF32 || !HasGroupsOfWindows(node, kernels)) return nullptr;
-  const bool has_tile = HasSquareWindows(node) && (AreSideBySide(attrs) || attrs.strides[0] == 1);
-  if (w[3] == 1 && has_tile) return kernels.depthwise[(w[1] - 3) / 2][attrs.strides[0] - 1];
-  if (w[3] == 1) return w[1] * w[2] > kFewTaps ? kernels.depthwise_of_any : nullptr;
+  if (node.in(0).dtype != DType::kF32 || node.As<Conv2dAttrs>().groups == 1) return nullptr;
+  if (!HasGroupsOfWindows(node, kernels) || !HasTiles(node)) return FindDepthwiseOfAny(node, kernels);
+  if (w[3] == 1) return kernels.depthwise[(w[1] - 3) / 2][stride - 1];
   // Larger groups fill a vector as products do.
   const bool small = w[3] < static_cast<int64_t>(kernels.depthwise_channels) && (w[3] & (w[3] - 1)) == 0;
-  return small && has_tile && w[1] == 3 ? kernels.grouped[attrs.strides[0] - 1] : nullptr;
+  return small && w[1] == 3 ? kernels.grouped[stride - 1] : nullptr;
 }
 
 Result<StepPointer> LowerDepthwise(const NodeView& node, const Environment& environment, DepthwiseFn kernel) {
