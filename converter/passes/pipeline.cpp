@@ -66,7 +66,7 @@ const std::vector<Pass>& Pipeline() {
        ShuffleStridedSlices},
       {"fold-batch-norm", "BatchNorm into the convolution before it, or Mul and Add, or one among integers",
        FoldBatchNorm},
-      {"fuse-linear", "FullyConnected; factors, addends and parallel convolutions into weights and bias",
+      {"fuse-linear", "FullyConnected; constants and parallel convolutions into weights and bias",
        FuseLinear},
       {"fuse-pad", "padding into the window operator behind it", FusePad},
       {"fuse-activation", "Clamp into the operator before it", FuseActivation},

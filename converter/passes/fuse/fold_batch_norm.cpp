@@ -77,12 +77,17 @@ void BecomeDepthwise(Graph& graph, NodeId id, const ChannelAffine& affine) {
   const std::string name = graph.value(graph.node(id).outputs[0]).name;
   TensorData codes(DType::kI8, {channels, 1, 1, 1});
   std::vector<float> scales;
-  for (size_t c = 0; c < affine.factor.size(); ++c) {
-    const auto scale = static_cast<float>(std::abs(affine.factor[c]) / kCode);
-    const bool counts = std::isnormal(scale);
-    scales.push_back(counts ? scale : 1);
+  float largest = 0;
+  for (const double factor : affine.factor) {
+    scales.push_back(static_cast<float>(std::abs(factor) / kCode));
+    largest = std::max(largest, scales.back());
+  }
+  for (size_t c = 0; c < scales.size(); ++c) {
+    const bool counts = std::isnormal(scales[c]);
     static_cast<int8_t*>(codes.mutable_data())[c] =
         static_cast<int8_t>(counts ? std::copysign(kCode, affine.factor[c]) : 0);
+    // The unit of the addend alone: one that others have, since kernels take none that is larger than steps.
+    if (!counts) scales[c] = std::isnormal(largest) ? largest : 1.0f / kCode;
   }
   const ValueId weights =
       graph.AddConstant(name + ".weights", codes.Quantized(PerAxis(0, std::move(scales))));

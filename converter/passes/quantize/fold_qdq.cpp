@@ -9,6 +9,7 @@
 #include "passes/fuse/linear.h"
 #include "passes/passes.h"
 #include "passes/quantize/qdq.h"
+#include "passes/quantize/room_for_bias.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -331,6 +332,7 @@ void FoldQdq(Graph& graph) {
     });
   }
   ForEachPlainNode(graph, [&](NodeId id) { Explain(graph, id); });
+  ForEachNode(graph, [&](NodeId id) { LeaveRoomForBias(graph, id); });
 }
 
 }  // namespace skiff
