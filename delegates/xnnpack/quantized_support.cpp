@@ -228,8 +228,7 @@ bool SupportsQuantizedResize2d(const NodeTypes& node) {
 bool SupportsQuantizedSoftmax(const NodeTypes& node) {
   const int rank = In(node, 0).shape.rank();
   const bool output = AreCodes(Out(node)) || (IsF32(Out(node)) && Out(node).quantization == nullptr);
-  return AreCodes(In(node, 0)) && output && rank > 0 &&
-         NormalizeAxis(node.attrs->as<AxisAttrs>().axis, rank) == rank - 1;
+  return AreCodes(In(node, 0)) && output && rank > 0;
 }
 
 /// The reduced axes are neighbours, or what lies between them has extent 1.

@@ -212,6 +212,8 @@ void AddRows(CaseList& list) {
     };
     softmax("short", CodesOf(dtype, {7, 10}, x));
     softmax("long", CodesOf(dtype, {3, 1001}, Quantized(0.01f, 3)));
+    softmax("columns", CodesOf(dtype, {3, 70, 5}, x)).As<AxisAttrs>().axis = 1;
+    softmax("first_axis", CodesOf(dtype, {41, 9}, x)).As<AxisAttrs>().axis = 0;
     softmax("strided", Strided(CodesOf(dtype, {6, 11}, x), 5)).output_row_gap = 2;
     list.Add(OpCode::kSoftmax, Suffixed("f32", dtype).c_str(), {CodesOf(dtype, {6, 300}, x)})
         .As<AxisAttrs>()

@@ -4,10 +4,12 @@
 #include <limits>
 #include <type_traits>
 
+#include "core/align.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/codes.h"
 #include "delegates/xnnpack/lower/quantized/look_up.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
+#include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -20,20 +22,43 @@ class QuantizedSoftmaxStep final : public Step {
   using Step::Step;
 
   Status Reshape() override {
-    from_ = RowsOf(node_.in(0));
+    const TensorView& x = node_.in(0);
+    const int rank = x.shape.rank();
+    const int axis = NormalizeAxis(node_.template As<AxisAttrs>().axis, rank);
+    from_ = RowsOf(x);
     to_ = RowsOf(node_.out(0));
+    inner_ = 0;
+    if (axis < rank - 1) {
+      if (!x.dense() || !node_.out(0).dense()) return Refuse();
+      inner_ = static_cast<size_t>(x.shape.ElementsBetween(axis + 1, rank));
+      from_.length = static_cast<size_t>(x.shape[axis]);
+      from_.count = static_cast<size_t>(x.shape.elements()) / from_.length;
+    }
+    row_bytes_ = AlignUp(from_.length * sizeof(From));
+    thread_bytes_ = row_bytes_ + AlignUp(from_.length * sizeof(To));
+    workspace_bytes_ = inner_ == 0 ? 0 : pthreadpool_get_threads_count(environment_.pool) * thread_bytes_;
     const auto scale = static_cast<double>(node_.in(0).quantization->scale);
     for (size_t i = 0; i < kCodes; ++i) exponentials_[i] = std::exp(-scale * static_cast<double>(kLast - i));
     return OkStatus();
   }
 
-  Status Bind(void*) override {
+  Status Bind(void* workspace) override {
+    workspace_ = static_cast<char*>(workspace);
     x_ = node_.in(0).template as<const From>();
     y_ = node_.out(0).template as<To>();
     return OkStatus();
   }
 
   Status Run() override {
+    if (inner_ > 0) {
+      pthreadpool_parallelize_1d_with_thread(
+          environment_.pool,
+          [](void* self, size_t thread, size_t index) {
+            static_cast<const QuantizedSoftmaxStep*>(self)->ComputeColumn(thread, index);
+          },
+          this, from_.count, /*flags=*/0);
+      return OkStatus();
+    }
     pthreadpool_parallelize_1d_tile_1d(
         environment_.pool,
         [](void* self, size_t begin, size_t count) {
@@ -47,6 +72,18 @@ class QuantizedSoftmaxStep final : public Step {
 
  private:
   static constexpr size_t kBlock = 1024;
+
+  /// Along another axis than the last one: by way of a row.
+  void ComputeColumn(size_t thread, size_t index) const {
+    const size_t n = from_.length;
+    const size_t at = index / inner_ * n * inner_ + index % inner_;
+    char* const room = workspace_ + thread * thread_bytes_;
+    From* const x = reinterpret_cast<From*>(room);
+    To* const y = reinterpret_cast<To*>(room + row_bytes_);
+    for (size_t i = 0; i < n; ++i) x[i] = x_[at + i * inner_];
+    ComputeRow(x, y);
+    for (size_t i = 0; i < n; ++i) y_[at + i * inner_] = y[i];
+  }
 
   void ComputeRow(const From* x, To* y) const {
     const size_t n = from_.length;
@@ -98,6 +135,10 @@ class QuantizedSoftmaxStep final : public Step {
   const CodeParams params_ = ParamsOf();
   double exponentials_[kCodes] = {};  ///< By the distance from the largest code, which is last.
   Rows from_, to_;
+  size_t inner_ = 0;  ///< Of columns: elements from one to the next. 0: these are rows.
+  size_t row_bytes_ = 0;
+  size_t thread_bytes_ = 0;
+  char* workspace_ = nullptr;
   const From* x_ = nullptr;
   To* y_ = nullptr;
 };
