@@ -296,11 +296,25 @@ bool TouchesIntegers(const Graph& graph, const Node& node) {
          std::any_of(node.inputs.begin(), node.inputs.end(), dequantized);
 }
 
+/// Kernels of Pad keep codes: those of another scale are made before, and the value stays a number.
+void MakePadKeepCodes(Graph& graph, NodeId id, const CodeType& type, std::vector<ValueId>* inputs) {
+  constexpr size_t kValue = 2;
+  ValueId& x = (*inputs)[0];
+  if (graph.value(x).quantization && CodeTypeOf(graph, x) != type)
+    x = EmitCodes(graph, OpCode::kRequantize, x, type, graph.node(id).name + ".requantized", id);
+  if (inputs->size() <= kValue || (*inputs)[kValue] == kNoValue) return;
+  ValueId& value = (*inputs)[kValue];
+  if (graph.value(value).quantization && CodeTypeOf(graph, value) != type)
+    value = graph.node(id).inputs[kValue];
+}
+
 bool Fold(Graph& graph, NodeId id) {
   if (!TouchesIntegers(graph, graph.node(id))) return false;
   const std::optional<CodeType> type = QuantizedTo(graph, graph.node(id));
   if (!WhyAmongFloats(graph, graph.node(id), type).empty()) return false;
-  SetInputs(graph, id, TakeIntegers(graph, id));
+  std::vector<ValueId> inputs = TakeIntegers(graph, id);
+  if (graph.node(id).op == OpCode::kPad) MakePadKeepCodes(graph, id, *type, &inputs);
+  SetInputs(graph, id, inputs);
   TakeOverQuantize(graph, id, *type);
   graph.Note(id, fmt::format("computes on integers{}", QuantizationText(type->quantization)));
   return true;

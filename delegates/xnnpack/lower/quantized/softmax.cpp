@@ -128,7 +128,7 @@ class QuantizedSoftmaxStep final : public Step {
   }
 
   static constexpr size_t kLast = kCodes - 1;
-  static constexpr int kLowest = std::numeric_limits<From>::min();
+  static constexpr int kLowest = int{std::numeric_limits<From>::min()};
 
   const CodeKernels& kernels_ = environment_.kernels->codes;
   const SkiffLookUpFn look_up_ = xnn_init_x8_lut_config()->microkernel;
