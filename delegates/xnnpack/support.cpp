@@ -13,7 +13,6 @@ namespace {
 
 /// XNNPACK multiplies extents of windows in 32 bits; beyond this nothing is a real model any more.
 constexpr int64_t kMostWindow = 1 << 12;
-constexpr int kMostAxes = 6;  ///< XNN_MAX_TENSOR_DIMS, of axes with more than one element.
 
 bool IsF32(const PlanTensor* tensor) { return tensor != nullptr && tensor->view.dtype == DType::kF32; }
 
@@ -301,16 +300,7 @@ bool SupportsSlice(const NodeTypes& node) { return SupportsCopy(node); }
 bool SupportsExpand(const NodeTypes& node) { return SupportsCopy(node); }
 bool SupportsTile(const NodeTypes& node) { return SupportsCopy(node); }
 
-/// Axes that may have more than one element.
-int AxesThatCount(const Shape& shape) {
-  int count = 0;
-  for (int64_t extent : shape) count += extent != 1 ? 1 : 0;
-  return count;
-}
-
-bool SupportsTranspose(const NodeTypes& node) {
-  return SupportsCopy(node) && AxesThatCount(node.inputs[0]->view.shape) <= kMostAxes;
-}
+bool SupportsTranspose(const NodeTypes& node) { return SupportsCopy(node); }
 
 bool SupportsPad(const NodeTypes& node) {
   return DTypeSize(node.inputs[0]->view.dtype) > 0 && RankOf(node, 0) > 0;

@@ -44,7 +44,7 @@ void AddPieces(CaseList& list) {
   concat("strided_rows", {Strided(F32({2, 3, 5}), 2), F32({2, 2, 5})}, 1).output_row_gap = 4;
   concat("i64", {OfType(F32({3}, 0, 9), DType::kI64), OfType(F32({2}, 0, 9), DType::kI64)}, 0);
 
-  const auto split = [&](const char* name, Argument x, Argument sizes, int64_t axis,
+  const auto split = [&](const char* name, const Argument& x, const Argument& sizes, int64_t axis,
                          size_t outputs) -> Case& {
     Case& made = list.Add(OpCode::kSplit, name, {x, sizes});
     made.As<SplitAttrs>().axis = axis;
@@ -76,7 +76,7 @@ void AddRepeats(CaseList& list) {
 }
 
 void AddRearrangements(CaseList& list) {
-  const auto transpose = [&](const char* name, Argument x, Ints perm) -> Case& {
+  const auto transpose = [&](const char* name, const Argument& x, Ints perm) -> Case& {
     Case& made = list.Add(OpCode::kTranspose, name, {x});
     made.As<TransposeAttrs>().perm = perm;
     return made;
@@ -93,8 +93,10 @@ void AddRearrangements(CaseList& list) {
   transpose("i64", OfType(F32({5, 6}, 0, 99), DType::kI64), {1, 0});
   transpose("u8", OfType(F32({5, 6, 3}, 0, 99), DType::kU8), {2, 0, 1});
   transpose("strided", Strided(F32({5, 6}), 1), {1, 0}).falls_back = "XNNPACK's transposition is dense";
-  transpose("seven", F32({2, 2, 2, 2, 2, 2, 3}), {6, 5, 4, 3, 2, 1, 0}).falls_back =
-      "XNNPACK takes at most six axes";
+  transpose("seven", F32({2, 2, 2, 2, 2, 2, 3}), {6, 5, 4, 3, 2, 1, 0});
+  transpose("windows", F32({2, 3, 4, 3, 5, 3, 32}), {4, 0, 2, 5, 1, 3, 6});
+  transpose("eight_of_i8", OfType(F32({2, 3, 2, 3, 2, 3, 2, 3}, 0, 99), DType::kI8),
+            {7, 0, 2, 4, 6, 1, 3, 5});
 
   Argument value = Weights({});
   value.values = {2.5};
@@ -111,8 +113,8 @@ void AddRearrangements(CaseList& list) {
   list.Add(OpCode::kPad, "strided", {Strided(F32({3, 4}), 1), Integers({1, 1, 1, 1})}).falls_back =
       "the copies read dense rows";
   for (const PadMode mode : {PadMode::kReflect, PadMode::kEdge, PadMode::kWrap}) {
-    const auto repeated = [&](const char* name, Argument x, Argument pads,
-                              Argument axes = Absent()) -> Case& {
+    const auto repeated = [&](const char* name, const Argument& x, const Argument& pads,
+                              const Argument& axes = Absent()) -> Case& {
       const std::string full =
           std::string(EnumNames<PadMode>::kNames[static_cast<size_t>(mode)]) + "_" + name;
       Case& made = list.Add(OpCode::kPad, full.c_str(), {x, pads, Absent(), axes});

@@ -1,6 +1,9 @@
 // Operators that move elements, where XNNPACK's kernels do it better than a copy of blocks.
+#include <algorithm>
+
 #include "delegates/xnnpack/kernels/interleave.h"
 #include "delegates/xnnpack/lower/lowerings.h"
+#include "delegates/xnnpack/lower/nd_copy.h"
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "ops/shape_rules.h"
@@ -118,6 +121,39 @@ class TransposeStep final : public OperatorStep {
   xnn_status (*setup_)(xnn_operator_t, const void*, void*) = nullptr;
 };
 
+/// Of more axes than XNNPACK's takes.
+class ManyAxesStep final : public Step {
+ public:
+  using Step::Step;
+
+  Status Reshape() override {
+    const TensorView& from = node_.in(0);
+    const TensorView& to = node_.out(0);
+    const Ints& perm = node_.As<TransposeAttrs>().perm;
+    if (!from.dense() || !to.dense()) return Refuse();
+    int64_t from_strides[kMaxRank];
+    int64_t to_strides[kMaxRank];
+    StridesOf(from, from_strides);
+    StridesOf(to, to_strides);
+    const int rank = to.shape.rank();
+    copy_.Begin(ElementBytes(from));
+    for (int i = 0; i < rank; ++i) {
+      const auto axis = static_cast<int>(perm.size == 0 ? rank - 1 - i : perm[i]);
+      if (!copy_.AddAxis(to.shape[i], from_strides[axis], to_strides[i])) return Refuse();
+    }
+    copy_.Finish();
+    return OkStatus();
+  }
+  Status Bind(void*) override { return OkStatus(); }
+  Status Run() override {
+    copy_.Run(node_.in(0).data, node_.out(0).data, environment_.pool);
+    return OkStatus();
+  }
+
+ private:
+  NdCopy copy_;
+};
+
 /// XNNPACK's interleaving of 32-bit channels.
 class XnnShuffleStep final : public OperatorStep {
  public:
@@ -151,6 +187,10 @@ class XnnShuffleStep final : public OperatorStep {
 
 Result<StepPointer> LowerTranspose(const NodeView& node, const Environment& environment) {
   if (kHasOwnKernels && InterleaveStep::Takes(node)) return MakeStep<InterleaveStep>(node, environment);
+  const Shape& shape = node.in(0).shape;
+  if (std::count_if(shape.begin(), shape.end(), [](int64_t extent) { return extent != 1; }) >
+      XNN_MAX_TENSOR_DIMS)
+    return MakeStep<ManyAxesStep>(node, environment);
   return MakeStep<TransposeStep>(node, environment);
 }
 
