@@ -32,7 +32,7 @@ Case& Add(CaseList& list, OpCode op, const std::string& name, std::initializer_l
 
 void AddConversions(CaseList& list) {
   Argument special = F32({4, 8}, -8, 8);
-  special.values = {NAN,    INFINITY, -INFINITY, 0,    0.025, 0.075, 0.125,
+  special.values = {NAN,    HUGE_VAL, -HUGE_VAL, 0,    0.025, 0.075, 0.125,
                     -0.025, -0.075,   -0.125,    1e30, -1e30, 6.3,   -6.4};
   for (const DType dtype : kCodeTypes) {
     const int zero = dtype == DType::kI8 ? -3 : 100;
