@@ -190,9 +190,9 @@ TEST(Segment, ManySessionsPackAtTheSameTime) {
 
 TEST(Segment, IndirectionBuffersCountAsWorkspace) {
   const auto state = NewState();
-  // XNNPACK runs those with several outputs of each channel on all CPUs.
+  // XNNPACK runs those with three outputs of each channel on all CPUs.
   Case depthwise =
-      MakeCase(OpCode::kConv2d, {F32({1, 12, 12, 16}), F32({32, 3, 3, 1}, true), F32({32}, true)});
+      MakeCase(OpCode::kConv2d, {F32({1, 12, 12, 16}), F32({48, 3, 3, 1}, true), F32({48}, true)});
   depthwise.As<Conv2dAttrs>().groups = 16;
   Node node(depthwise);
   // One pointer for each tap of each output pixel.
@@ -427,8 +427,13 @@ TEST(Support, RefusesWhatNoLoweringCanDo) {
   Case huge = Convolution();
   huge.As<Conv2dAttrs>().pads = {1 << 20, 0, 0, 0};
   EXPECT_FALSE(XnnpackSupport().Supports(Node(huge).types())) << "absurd pads";
-  Case softmax = MakeCase(OpCode::kSoftmax, {F32({3, 4})});
-  EXPECT_FALSE(XnnpackSupport().Supports(Node(softmax).types())) << "not the innermost axis";
+  Argument sizes = F32({2}, /*constant=*/true);
+  sizes.dtype = DType::kI64;
+  sizes.values = {2, 2};
+  Case antialiased = MakeCase(OpCode::kResize2d, {F32({1, 4, 4, 1}), sizes});
+  antialiased.As<ResizeAttrs>().mode = ResizeMode::kLinear;
+  antialiased.As<ResizeAttrs>().antialias = true;
+  EXPECT_FALSE(XnnpackSupport().Supports(Node(antialiased).types())) << "weights of no kernel";
 }
 
 }  // namespace

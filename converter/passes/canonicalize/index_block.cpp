@@ -114,6 +114,7 @@ std::optional<Count> FindCount(Graph& graph, ValueId value, const Dim& extent, i
   if (!count) return {};
   if (node.op == OpCode::kSlice) {
     const auto start = OnlyIndex(graph, node.inputs[1]);
+    if (count->extent != from[0]) return {};
     const ValueId step = InputOf(graph, producer, 4);
     if (from.size() != 1 || !start || (step != kNoValue && OnlyIndex(graph, step) != 1)) return {};
     return CountAlong(count->begin + *start, dims[0]);

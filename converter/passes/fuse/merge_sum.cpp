@@ -117,6 +117,8 @@ bool AddConvolution(Graph& graph, NodeId id, NodeId other, const Sum::Signs& sig
       attrs.strides[1] != others.strides[1])
     return false;
   const Shape from = WeightsOf(graph, other);
+  // An open number of channels suits any weights.
+  if (from[0] != WeightsOf(graph, id)[0] || from[3] != WeightsOf(graph, id)[3]) return false;
   std::vector<int64_t> taps[2];
   for (int axis = 0; axis < 2; ++axis) {
     const Places places = Places::Of(graph, id, axis);
@@ -146,6 +148,7 @@ bool AddConvolution(Graph& graph, NodeId id, NodeId other, const Sum::Signs& sig
 /// `value` as `x` times a number, plus another, of each channel; nothing where it is something else, or other
 /// nodes read what lies between.
 std::optional<ChannelAffine> ScaledChannels(Graph& graph, ValueId value, ValueId x, int64_t channels) {
+  if (!TakeNumberWork(graph, channels)) return {};
   const auto count = static_cast<size_t>(channels);
   ChannelAffine affine{std::vector<double>(count, 1.0), std::vector<double>(count, 0.0)};
   for (const OpCode op : {OpCode::kAdd, OpCode::kMul}) {

@@ -41,19 +41,23 @@ std::vector<int> DoublingsFor(const std::vector<double>& bias, const Quantizatio
   return doublings;
 }
 
+std::vector<float> RaisedScales(const Quantization& from, const std::vector<int>& doublings) {
+  std::vector<float> scales(from.scales, from.scales + from.count);
+  for (size_t i = 0; i < scales.size(); ++i) scales[i] = std::ldexp(scales[i], doublings[i]);
+  return scales;
+}
+
 /// The codes of each output in the larger units.
 template <class T>
 TensorData Raised(const TensorData& from, const std::vector<int>& doublings) {
   const Quantization& before = *from.quantization();
-  std::vector<float> scales(before.scales, before.scales + before.count);
-  for (size_t i = 0; i < scales.size(); ++i) scales[i] = std::ldexp(scales[i], doublings[i]);
   TensorData raised(from.dtype(), from.shape());
   const int64_t of_output = from.elements() / before.count;
   for (int64_t i = 0; i < from.elements(); ++i) {
     const double code = std::ldexp(from.as<T>()[i], -doublings[static_cast<size_t>(i / of_output)]);
     static_cast<T*>(raised.mutable_data())[i] = static_cast<T>(std::nearbyint(code));
   }
-  return raised.Quantized(PerAxis(before.axis, std::move(scales)));
+  return raised.Quantized(PerAxis(before.axis, RaisedScales(before, doublings)));
 }
 
 template <class T>
@@ -61,6 +65,20 @@ void Raise(Graph& graph, NodeId id, int input, const std::vector<int>& doublings
   const Value& value = graph.value(graph.node(id).inputs[static_cast<size_t>(input)]);
   const std::string name = PrefixOf(value.name) + ".raised";
   graph.SetInput(id, input, graph.AddConstant(name, Raised<T>(*value.constant, doublings)));
+}
+
+/// Whether a bias of nobody else has the units of the products.
+bool IsInUnits(const Graph& graph, ValueId id, const Quantization& x, const Quantization& weights) {
+  const Value& bias = graph.value(id);
+  if (bias.dtype != DType::kI32 || !bias.quantization || graph.OnlyUser(id) == kNoNode) return false;
+  const Quantization& own = *bias.quantization;
+  if (own.per_tensor() || own.count != weights.count || !HasZeroPoint(own, 0)) return false;
+  for (int64_t i = 0; i < own.count; ++i) {
+    if (own.ScaleAt(i) !=
+        static_cast<float>(static_cast<double>(x.scale) * static_cast<double>(weights.ScaleAt(i))))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -77,15 +95,16 @@ void LeaveRoomForBias(Graph& graph, NodeId id) {
   if (!numbers || std::cmp_not_equal(numbers->size(), weights.count)) return;
   const std::vector<int> doublings = DoublingsFor(*numbers, *x, weights);
   const bool fits = std::all_of(doublings.begin(), doublings.end(), [](int count) { return count == 0; });
-  if (fits || !TakeFoldingCopy(graph, node.inputs[1])) return;
+  const std::vector<float> scales = RaisedScales(weights, doublings);
+  const bool holds =
+      std::all_of(scales.begin(), scales.end(), [](float scale) { return std::isfinite(scale); });
+  if (fits || !holds || !TakeFoldingCopy(graph, node.inputs[1])) return;
   graph.Note(id,
              "channels with a large bias have weights in larger units: 32 bits hold it beside the products");
+  // Others than these are converted when the model is opened.
+  const bool raises_bias = IsInUnits(graph, bias, *x, weights);
   Raise<int8_t>(graph, id, 1, doublings);
-  // A bias in the products' units stays in them. Others are converted when the model is opened.
-  const Value& codes = graph.value(bias);
-  if (codes.dtype == DType::kI32 && codes.quantization && !codes.quantization->per_tensor() &&
-      HasZeroPoint(*codes.quantization, 0) && graph.OnlyUser(bias) != kNoNode)
-    Raise<int32_t>(graph, id, 2, doublings);
+  if (raises_bias) Raise<int32_t>(graph, id, 2, doublings);
 }
 
 }  // namespace skiff

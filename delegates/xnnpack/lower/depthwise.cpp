@@ -46,7 +46,7 @@ class DepthwiseStep final : public Step {
     if (is_column) LayColumn();
     pictures_ = static_cast<size_t>(node_.in(0).shape[0]);
     bands_ = DivideUp(takes_any_ ? args_.output_height : DivideUp(outputs[0], args_.dilations[0]), kBandRows);
-    vectors_ = DivideUp(args_.channels, environment_.kernels->depthwise_channels);
+    vectors_ = args_.channels / environment_.kernels->depthwise_channels;
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t parts =
         takes_any_ && threads > 1 ? DivideUp(kTasksOfThread * threads, pictures_ * bands_) : 1;
@@ -99,14 +99,14 @@ class DepthwiseStep final : public Step {
     args_.SetDenseLines();
   }
 
-  /// Of the channels, whole vectors.
+  /// Of the channels, whole vectors; the last part has what is left over, too.
   void TakePart(size_t part, DepthwiseArgs* args) const {
     if (part_vectors_ == vectors_) return;
-    const size_t lanes = environment_.kernels->depthwise_channels;
-    const size_t first = std::min(part * part_vectors_ * lanes, args->channels - lanes);
+    const size_t of_part = part_vectors_ * environment_.kernels->depthwise_channels;
+    const size_t first = part * of_part;
     args->x += first / share_;
     args->y += first;
-    args->channels = std::min(part_vectors_ * lanes, args->channels - first);
+    args->channels = part + 1 == parts() ? args->channels - first : of_part;
     args->weights += part * part_vectors_ * vector_words();
   }
 
@@ -181,7 +181,7 @@ class DepthwiseStep final : public Step {
   size_t pictures_ = 0;
   size_t phases_[2] = {1, 1};  ///< As many as have outputs.
   size_t bands_ = 0;           ///< Of a phase.
-  size_t vectors_ = 0;         ///< Of channels.
+  size_t vectors_ = 0;         ///< Of channels, full ones.
   size_t part_vectors_ = 0;    ///< That are computed together: all of them where there are bands enough.
 };
 

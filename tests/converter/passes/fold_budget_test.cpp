@@ -204,6 +204,22 @@ TEST(FuseLinear, WeightsThatAreNotConstantAreAskedForFirst) {
   EXPECT_EQ(*graph.sources().back().notes[0], "not fused: the weights of 'product' are not constant");
 }
 
+/// Whose channels are open, so that weights of any number suit them.
+TEST(FuseLinear, ConvolutionsOfOtherChannelsAreNotMerged) {
+  Graph graph = ParseGraph(R"(graph g {
+    input x: f32[1, 4, 4, c]
+    const four: f32[2, 1, 1, 4] = seed 1
+    const eight: f32[2, 1, 1, 8] = seed 2
+    a = Conv2d(x, four)
+    b = Conv2d(x, eight)
+    y = Add(a, b)
+    output y
+  })");
+  InferShapes(graph);
+  FuseLinear(graph);
+  EXPECT_EQ(CountOf(graph, OpCode::kAdd), 1);
+}
+
 /// Many operators may share weights of many channels.
 TEST(FuseLinear, NumbersPerChannelHaveABudget) {
   std::string text = "graph g {\n  input x: f32[1, 1]\n  const w: f32[1048576, 1] = seed 1\n";

@@ -11,8 +11,8 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Of codes and weights of 8 bits so many products are exact as f32.
-constexpr int64_t kMostTaps = 512;
+/// So many products of codes and weights, each up to 255 away from its zero point, are exact as f32.
+constexpr int64_t kMostTaps = 258;
 
 class CodeDepthwiseStep final : public Step {
  public:
