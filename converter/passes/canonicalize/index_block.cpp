@@ -113,10 +113,10 @@ std::optional<Count> FindCount(Graph& graph, ValueId value, const Dim& extent, i
   std::optional<Count> count = FindCount(graph, node.inputs[0], extent, depth - 1);
   if (!count) return {};
   if (node.op == OpCode::kSlice) {
+    if (from.size() != 1 || count->extent != from[0]) return {};
     const auto start = OnlyIndex(graph, node.inputs[1]);
-    if (count->extent != from[0]) return {};
     const ValueId step = InputOf(graph, producer, 4);
-    if (from.size() != 1 || !start || (step != kNoValue && OnlyIndex(graph, step) != 1)) return {};
+    if (!start || (step != kNoValue && OnlyIndex(graph, step) != 1)) return {};
     return CountAlong(count->begin + *start, dims[0]);
   }
   if (count->axis == Count::kNoAxis) return count;
