@@ -6,8 +6,10 @@
 
 #include "graph/prefix.h"
 #include "ops/op_codes.h"
+#include "ops/quantized.h"
 #include "passes/folding_budget.h"
 #include "passes/fuse/clamp_range.h"
+#include "passes/quantize/qdq.h"
 #include "passes/release_constants.h"
 #include "passes/rewrite.h"
 
@@ -45,12 +47,60 @@ bool LosesNumbers(DType dtype, const std::vector<double>& numbers, const std::ve
   return IsNormalIn(dtype, LargestOf(numbers)) && largest > 0 && largest < NormalRange(dtype).min;
 }
 
+/// The constant that weights are: of quantised ones its integers. kNoValue: they are computed.
+ValueId ConstantOf(const Graph& graph, ValueId weights) {
+  if (graph.value(weights).constant) return weights;
+  const ValueId codes = DequantizedFrom(graph, weights);
+  return codes != kNoValue && graph.value(codes).constant ? codes : kNoValue;
+}
+
 /// Takes from the budget what new weights and a new bias need.
 bool HasRoom(Graph& graph, ValueId weights, ValueId bias, const ChannelAffine& affine) {
-  if (!IsAll(affine.factor, 1) && !TakeFoldingCopy(graph, weights)) return false;
+  if (!IsAll(affine.factor, 1) && !TakeFoldingCopy(graph, ConstantOf(graph, weights))) return false;
   if (bias != kNoValue) return TakeFoldingCopy(graph, bias);
   const auto channels = static_cast<int64_t>(affine.addend.size());
   return IsAll(affine.addend, 0) || TakeFoldingBytes(graph, channels * DTypeSize(graph.value(weights).dtype));
+}
+
+/// Why not, or "".
+std::string ScaleNumbers(Graph& graph, NodeId id, const std::vector<double>& factors) {
+  const ValueId before = graph.node(id).inputs[1];
+  const TensorData weights = *graph.value(before).constant;
+  // Chains of factors multiply the same weights again and again.
+  std::optional<std::vector<double>> numbers = TakeNumbers(graph, weights);
+  if (!numbers) return kTooMuchWork;
+  std::vector<double> products = *numbers;
+  const size_t inner = products.size() / factors.size();
+  for (size_t i = 0; i < products.size(); ++i) products[i] *= factors[i / inner];
+  if (LosesNumbers(weights.dtype(), *numbers, products)) return kBeyondType;
+  const TensorData scaled = RoundedTo(weights.dtype(), weights.shape(), products);
+  graph.SetInput(id, 1, graph.AddConstant(PrefixOf(graph.value(before).name) + ".scaled", scaled));
+  ReleaseIfUnused(graph, before);
+  return "";
+}
+
+/// Of quantised weights: the integers stay, their scales take the factors. Why not, or "".
+std::string ScaleScales(Graph& graph, NodeId id, ValueId codes, const std::vector<double>& factors) {
+  const TensorData weights = *graph.value(codes).constant;
+  const Quantization& before = *weights.quantization();
+  if (!before.per_tensor() && (before.axis != 0 || before.block != 0))
+    return "its weights have other scales than one for each output";
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;
+  for (size_t i = 0; i < factors.size(); ++i) {
+    const int64_t at = before.per_tensor() ? 0 : static_cast<int64_t>(i);
+    const double scale = static_cast<double>(before.ScaleAt(at)) * factors[i];
+    if (!(scale > 0) || !IsNormalIn(DType::kF32, scale)) return "no scale of its weights is so";
+    scales.push_back(static_cast<float>(scale));
+    if (!HasZeroPoint(before, 0)) zero_points.push_back(before.ZeroPointAt(at));
+  }
+  const bool one = before.per_tensor() && IsAll(factors, factors[0]);
+  const TensorData scaled =
+      weights.Quantized(one ? PerTensor(scales[0], before.ZeroPointAt(0)) : PerAxis(0, scales, zero_points));
+  const ValueId constant = graph.AddConstant(PrefixOf(graph.value(codes).name) + ".scaled", scaled);
+  const std::string name = PrefixOf(graph.value(graph.node(id).inputs[1]).name) + ".scaled";
+  graph.SetInput(id, 1, EmitTyped(graph, OpCode::kDequantize, {constant}, NoAttrs{}, name, id));
+  return "";
 }
 
 }  // namespace
@@ -75,7 +125,8 @@ std::string WhyNotRescalable(const Graph& graph, NodeId id) {
   const ClampAttrs clamp = FusedClamp(node);
   const ValueId bias = InputOf(graph, id, 2);
   if (TouchesQuantized(graph, node)) return "'" + node.name + "' is quantised";
-  if (!graph.value(node.inputs[1]).constant) return "the weights of '" + node.name + "' are not constant";
+  if (ConstantOf(graph, node.inputs[1]) == kNoValue)
+    return "the weights of '" + node.name + "' are not constant";
   if (bias != kNoValue && !graph.value(bias).constant)
     return "the bias of '" + node.name + "' is not constant";
   if (!IsUnbounded(clamp.min, clamp.max)) return "'" + node.name + "' has an activation";
@@ -89,8 +140,8 @@ std::string Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
   const ValueId old_weights = graph.node(id).inputs[1];
   const ValueId old_bias = InputOf(graph, id, 2);
   if (!HasRoom(graph, old_weights, old_bias, affine)) return kTooMuchWork;
-  const TensorData weights = *graph.value(old_weights).constant;
-  const DType dtype = weights.dtype();
+  const std::string base = PrefixOf(graph.value(old_bias != kNoValue ? old_bias : old_weights).name);
+  const DType dtype = graph.value(old_weights).dtype;
   const auto channels = static_cast<int64_t>(affine.factor.size());
   std::vector<double> bias = affine.addend;
   if (old_bias != kNoValue) {
@@ -99,19 +150,12 @@ std::string Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
     if (AreFiniteIn(dtype, numbers) && !AreFiniteIn(dtype, bias)) return kBeyondType;
   }
   if (!IsAll(affine.factor, 1)) {
-    // Chains of factors multiply the same weights again and again.
-    std::optional<std::vector<double>> numbers = TakeNumbers(graph, weights);
-    if (!numbers) return kTooMuchWork;
-    std::vector<double> products = *numbers;
-    const size_t inner = products.size() / affine.factor.size();
-    for (size_t i = 0; i < products.size(); ++i) products[i] *= affine.factor[i / inner];
-    if (LosesNumbers(dtype, *numbers, products)) return kBeyondType;
-    const TensorData scaled = RoundedTo(dtype, weights.shape(), products);
-    graph.SetInput(id, 1, graph.AddConstant(PrefixOf(graph.value(old_weights).name) + ".scaled", scaled));
-    ReleaseIfUnused(graph, old_weights);
+    const ValueId constant = ConstantOf(graph, old_weights);
+    const std::string obstacle = constant == old_weights ? ScaleNumbers(graph, id, affine.factor)
+                                                         : ScaleScales(graph, id, constant, affine.factor);
+    if (!obstacle.empty()) return obstacle;
   }
   if (old_bias == kNoValue && IsAll(bias, 0)) return "";
-  const std::string base = PrefixOf(graph.value(old_bias != kNoValue ? old_bias : old_weights).name);
   graph.SetInput(id, 2, graph.AddConstant(base + ".bias", RoundedTo(dtype, Shape{channels}, bias)));
   if (old_bias != kNoValue) ReleaseIfUnused(graph, old_bias);
   return "";

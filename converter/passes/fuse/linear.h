@@ -30,12 +30,13 @@ bool AreFiniteIn(DType dtype, const std::vector<double>& factors);
 /// Why not, where no budget is left.
 inline constexpr const char* kTooMuchWork = "too much would be multiplied ahead of time";
 
-/// Why the result of `linear` cannot be rescaled, or "" when it can: constant weights and bias, one use, no
-/// activation.
+/// Why the result of `linear` cannot be rescaled, or "" when it can: constant weights, which may be integers
+/// behind a Dequantize, and bias, one use, no activation.
 std::string WhyNotRescalable(const Graph& graph, NodeId linear);
 
-/// Multiplies the weights and sets the bias; everything is computed in double and rounded once. Why not, and
-/// nothing happens, where no budget is left for that or the type cannot hold the products; else "".
+/// Multiplies the weights, of integers their scales, and sets the bias; everything is computed in double and
+/// rounded once. Why not, and nothing happens, where no budget is left for that, or the type cannot hold the
+/// products, or no scale can be such; else "".
 std::string Rescale(Graph& graph, NodeId linear, const ChannelAffine& affine);
 
 /// The elements of a constant that is one number, or one per channel along the last axis; else nothing,

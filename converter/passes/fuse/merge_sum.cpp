@@ -19,7 +19,8 @@ namespace {
 /// The convolution that makes `value` for one user, where its weights may change.
 NodeId ConvolutionOf(const Graph& graph, ValueId value) {
   const NodeId id = ProducerWith(graph, value, OpCode::kConv2d);
-  if (id == kNoNode || !WhyNotRescalable(graph, id).empty()) return kNoNode;
+  if (id == kNoNode || !WhyNotRescalable(graph, id).empty() || graph.ConstantInput(id, 1) == nullptr)
+    return kNoNode;
   return graph.node(id).As<Conv2dAttrs>().auto_pad == AutoPad::kExplicit ? id : kNoNode;
 }
 
