@@ -272,8 +272,12 @@ static_assert(OpsAscend(kRows), "quantized.def must have the order of ops.def");
 
 }  // namespace
 
+bool HasNormalScales(const Quantization& quantization, int axis) {
+  return IsNormal(quantization) && HasScalesAlong(quantization, axis);
+}
+
 bool HasSymmetricScales(const Quantization& quantization, int axis) {
-  return IsNormal(quantization) && HasScalesAlong(quantization, axis) && HasZeroPoint(quantization, 0);
+  return HasNormalScales(quantization, axis) && HasZeroPoint(quantization, 0);
 }
 
 bool SupportsQuantized(const NodeTypes& node) {

@@ -13,7 +13,9 @@ inline constexpr float kLeastSumFactor = 0x1p-32f;
 /// Only where ComputesQuantized().
 bool SupportsQuantized(const NodeTypes& node);
 
-/// Around 0, with one scale or one for each index of `axis`, none of which is subnormal or 0.
+/// One scale, or one for each index of `axis`, none of which is subnormal or 0.
+bool HasNormalScales(const Quantization& quantization, int axis);
+/// The same, around 0.
 bool HasSymmetricScales(const Quantization& quantization, int axis);
 
 /// What steps of operands are multiplied by where a binary operator of codes is computed in steps of its

@@ -100,9 +100,15 @@ Case& AddProduct(CaseList& list, OpCode op, const std::string& name, const Shape
                        codes.per_channel ? QuantizedAlong(axis, outputs, kWeightScale, codes.dead)
                                          : Quantized(kWeightScale, is_signed ? 0 : codes.weights_zero_point));
   if (is_signed) w.low = -127.9;
+  if (codes.least_weight != 0) {
+    const int zero_point = is_signed ? 0 : codes.weights_zero_point;
+    w.low = codes.least_weight + zero_point;
+    w.high = codes.most_weight + zero_point;
+  }
   w.constant = true;
-  const Argument inputs[] = {CodesOf(codes.dtype, x, Quantized(kXScale, is_signed ? -5 : 130)), w,
-                             BiasOf(codes, *w.quantization, outputs)};
+  Argument x_codes = CodesOf(codes.dtype, x, Quantized(kXScale, is_signed ? -5 : 130));
+  if (codes.largest) x_codes.low = x_codes.high;
+  const Argument inputs[] = {x_codes, w, BiasOf(codes, *w.quantization, outputs)};
   Case& made = op == OpCode::kMatMul ? list.Add(op, name.c_str(), {inputs[0], inputs[1]})
                                      : list.Add(op, name.c_str(), {inputs[0], inputs[1], inputs[2]});
   made.quantized_output = codes.dtype;

@@ -35,6 +35,10 @@ struct Codes {
   float y_scale = 0.02f;
   bool dead = false;             ///< See QuantizedAlong().
   int weights_zero_point = 121;  ///< Of u8.
+  /// Codes of weights less their zero point, where these are not all that there are.
+  double least_weight = 0;
+  double most_weight = 0;
+  bool largest = false;  ///< All codes of x are.
 };
 
 /// `op` with codes of x, constant weights and a bias; `axis` of the weights becomes the output's channels.

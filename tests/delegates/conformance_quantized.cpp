@@ -1,5 +1,6 @@
 // Nodes with quantised operands: products and moves.
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 #include <string_view>
 
@@ -88,6 +89,12 @@ void AddConvolutions(CaseList& list) {
     AddConvolution(list, name + "_i8_channels", shape, {.per_channel = true});
     AddConvolution(list, name + "_u8", shape, {.dtype = DType::kU8});
     AddConvolution(list, name + "_u8_middle", shape, {.dtype = DType::kU8, .weights_zero_point = 128});
+    // Weights whose products with u8 16 bits hold two of.
+    AddConvolution(list, name + "_i8_narrow", shape,
+                   {.per_channel = true, .least_weight = -64.9, .most_weight = 64.9});
+    AddConvolution(
+        list, name + "_u8_narrow", shape,
+        {.dtype = DType::kU8, .weights_zero_point = 128, .least_weight = -64, .most_weight = 64.9});
     Case& clamped = AddConvolution(list, name + "_clamped", shape, {.per_channel = true});
     clamped.As<Conv2dAttrs>().min = 0;
     clamped.As<Conv2dAttrs>().max = 0.9f;
@@ -174,6 +181,14 @@ void AddMatrixProducts(CaseList& list) {
   fully("i8_deep", Shape{3, 1031}, 1031, 70, {.per_channel = true, .bias = Bias::kF32});
   fully("i8_rank_4", Shape{2, 3, 4, 15}, 15, 21, {.bias = Bias::kAbsent});
   fully("i8_tiles_of_rows", Shape{70, 128}, 128, 90, {.per_channel = true});
+  // The largest sums of two products that 16 bits hold, and the next larger ones.
+  for (const int weight : {-65, -64, 64, 65}) {
+    const double code = weight < 0 ? weight - 0.5 : weight + 0.5;
+    const std::string name =
+        (weight < 0 ? "i8_sums_of_minus_" : "i8_sums_of_") + std::to_string(std::abs(weight));
+    fully(name.c_str(), Shape{14, 64}, 64, 49,
+          {.y_scale = 1.7f, .least_weight = code, .most_weight = code, .largest = true});
+  }
   fully("u8_batch", Shape{5, 62}, 62, 33, {.dtype = DType::kU8});
   fully("u8_tiles_of_rows", Shape{3, 17, 160}, 160, 33, {.dtype = DType::kU8});
   fully("u8_rows", Shape{13, 16}, 16, 9, {.dtype = DType::kU8, .bias = Bias::kOtherScale});

@@ -49,6 +49,15 @@ struct RowCodeParams {
   float high = 0;
 };
 using RoundRowFn = void (*)(size_t n, const float* x, void* y, const RowCodeParams& params);
+/// What makes real numbers of sums of such codes times constant ones.
+struct RowOfSumsParams {
+  float scale = 1;                ///< Of the row's codes.
+  const float* scales = nullptr;  ///< Of the weights, for each sum.
+  const float* bias = nullptr;
+  float min = 0;
+  float max = 0;
+};
+using RowOfSumsFn = void (*)(size_t n, const int32_t* sums, float* y, const RowOfSumsParams& params);
 
 /// How kernels that make i8, or u8 of them, end: the nearest step, within limits.
 struct CodeOutputArgs {
@@ -139,11 +148,14 @@ struct CodeWinogradKernels {
   void (*input)(const CodeWinogradArgs& args, size_t first_tile, size_t end_tile, int16_t* to) = nullptr;
   void (*output)(const CodeWinogradArgs& args, size_t first_tile, size_t end_tile,
                  const int32_t* from) = nullptr;
-  /// CodeKernels::dense without what makes codes: to i32, all columns of its panels.
-  CodeDenseFn sums = nullptr;
 };
 constexpr size_t kCodeWinogradTile = 2;
 constexpr size_t kCodeWinogradPoints = 16;
+
+/// Two products of such weights with u8 are within 16 bits: an instruction adds them there, on CPUs that have
+/// none for four products in 32.
+constexpr int kMostNarrowWeight = 64;
+static_assert(2 * 255 * kMostNarrowWeight < 1 << 15);
 
 /// Of i8, then of u8. Null in builds without quantised tensors, or without their operators.
 constexpr size_t kCodeTypes = 2;
@@ -160,10 +172,15 @@ struct CodeKernels {
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
   WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
   CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
-  size_t group_outputs = 0;     ///< Of groups that `dense` takes several at a time.
+  /// `dense` without what makes codes: to i32, all columns of its panels. Null where dense_of_bytes is not.
+  CodeDenseFn sums = nullptr;
+  RowOfSumsFn row_of_sums = nullptr;  ///< Null as `sums`.
+  size_t group_outputs = 0;           ///< Of groups that `dense` takes several at a time.
   /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such
   /// products.
   CodeDenseFn dense_of_bytes = nullptr;
+  /// The same, of weights within kMostNarrowWeight. Null where dense_of_bytes is not.
+  CodeDenseFn dense_of_narrow_bytes = nullptr;
   WidenCodesFn<float> to_reals[kCodeTypes] = {};
   CodeDepthwiseFn depthwise[3][2] = {};
   CodeDepthwiseFn depthwise_of_any = nullptr;

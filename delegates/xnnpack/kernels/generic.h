@@ -290,8 +290,15 @@ template <bool kVnni>
 constexpr CodeWinogradKernels kCodeWinograd = {};
 template <>
 constexpr CodeWinogradKernels kCodeWinograd<false> = {
-    kShortLanes, SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput),
-    SKIFF_CODES_KEPT(Conv2d, CodeDense<PairsOf<false>, int32_t>)};
+    kShortLanes, SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput)};
+template <bool kVnni>
+constexpr CodeDenseFn kDenseOfNarrowBytes = kHasCodeDense && !kVnni ? CodeDense<NarrowFours> : nullptr;
+template <bool kVnni>
+constexpr CodeDenseFn kSums = (kHasCodeConvolution || IsLowered(Op::kFakeQuantize)) && !kVnni
+                                  ? CodeDense<PairsOf<false>, int32_t>
+                                  : nullptr;
+template <bool kVnni>
+constexpr RowOfSumsFn kRowOfSums = IsLowered(Op::kFakeQuantize) && !kVnni ? RowOfSums : nullptr;
 // Of those whose instructions multiply bytes.
 template <bool kVnni>
 constexpr StackLinesFn kStackLines = kHasCodeConvolution&& kVnni ? StackLines : nullptr;

@@ -7,6 +7,7 @@
 #include "delegates/xnnpack/lower/matrix_product.h"
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
+#include "delegates/xnnpack/lower/quantized/row_codes.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 
 namespace skiff::xnnpack {
@@ -291,6 +292,7 @@ Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment&
   const auto& attrs = node.As<ClampAttrs>();
   const bool constant = node.input(1).constant && (!node.Has(2) || node.input(2).constant);
   if (!constant) return MakeStep<DynamicLinearStep>(node, environment);
+  if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
   return LowerConstantWeights(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
 }
 

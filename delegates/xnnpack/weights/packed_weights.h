@@ -31,6 +31,7 @@ enum class PackingKind : uint32_t {
   kRowCodesConvolution = 13,
   kByteDepthwise = 14,
   kCodeWinograd = 15,
+  kRowCodesDense = 16,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

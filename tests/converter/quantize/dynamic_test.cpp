@@ -56,6 +56,34 @@ constexpr const char* kRows = R"(graph rows {
 }
 )";
 
+/// Weights of other codes than those around 0: of u8, with one zero point or several, and of i8. More outputs
+/// than fill a panel of the kernels, inputs that do not fill a word, and rows of one scale or each of its
+/// own.
+constexpr const char* kZeroPoints = R"(graph zero_points {
+  input x: f32[N, 7, 63]
+  const one: u8[131, 63] {scale=0.02, zero_point=97} = seed 1
+  const each: u8[3, 63] {scale=[0.02, 0.5, 0.003], zero_point=[0, 255, 128], axis=0} = seed 2
+  const i8: i8[131, 63] {scale=0.01, zero_point=-128} = seed 3
+  const middle: u8[40, 63] {scale=0.02, zero_point=128} = seed 4
+  const b: f32[131] = seed 5
+  a = FakeQuantize(x) {axis=2}
+  c = FakeQuantize(x) {axis=0}
+  one_real = Dequantize(one)
+  each_real = Dequantize(each)
+  i8_real = Dequantize(i8)
+  middle_real = Dequantize(middle)
+  p: f32[N, 7, 131] = FullyConnected(a, one_real, b) {min=-1, max=20}
+  q: f32[N, 7, 3] = FullyConnected(a, each_real)
+  r: f32[N, 7, 131] = FullyConnected(c, i8_real)
+  s: f32[N, 7, 40] = FullyConnected(c, middle_real) {min=0}
+  t = Silu(r)
+  output p
+  output q
+  output s
+  output t
+}
+)";
+
 Graph Dynamic(const char* net) {
   Graph graph = ParseGraph(net);
   QuantizeOptions options;
@@ -112,6 +140,29 @@ TEST(Dynamic, RunsOnCodes) {
     std::set<float> steps;
     for (int i = 0; i < 64; ++i) steps.insert(rounded.as<const float>()[i]);
     EXPECT_GT(steps.size(), 4u);
+  }
+}
+
+TEST(Dynamic, WeightsMayHaveZeroPoints) {
+  const Graph graph = ParseGraph(kZeroPoints);
+  OpenedModel opened(graph);
+  for (const int64_t batch : {1, 30}) {  // Few rows, and many.
+    for (const int threads : {1, 2}) {
+      SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
+      SessionOptions options;
+      options.threads = threads;
+      options.thread_small_work = true;
+      auto session = std::move(Session::Create(*opened.model, options).value());
+      const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {batch, 7, 63}, 6)}};
+      const NamedTensors results = RunSession(*session, inputs);
+      for (const auto& [name, tensor] : Evaluate(graph, inputs)) {
+        const Difference difference = Compare(results.at(name), tensor);
+        EXPECT_LT(difference.difference, 2e-6 * difference.largest) << name;
+      }
+      for (int i = 0; i < session->node_count(); ++i)
+        EXPECT_FALSE(session->node(i).fell_back) << session->node(i).name;
+      EXPECT_EQ(opened.model->widened_bytes(), 0u) << "weights became floats";
+    }
   }
 }
 

@@ -28,6 +28,22 @@ const Kernels& KernelsFor(const NodeView& node, const Kernels& best) {
   return groups > 1 && fills ? *narrower : best;
 }
 
+bool AreNarrow(const TensorView& weights) {
+  const auto most = static_cast<uint8_t>(kMostNarrowWeight);
+  const auto middle = static_cast<uint8_t>(weights.quantization->ZeroPointAt(0));
+  const auto* const codes = weights.as<const uint8_t>();
+  return std::all_of(codes, codes + weights.shape.elements(),
+                     [&](uint8_t code) { return static_cast<uint8_t>(code - middle + most) <= 2 * most; });
+}
+
+/// The kernel that multiplies bytes by these weights; null where none does.
+CodeDenseFn FindDenseOfBytes(const CodeKernels& kernels, const TensorView& weights) {
+  if (!FitBytes(weights)) return nullptr;
+  if (kernels.dense_of_bytes != nullptr) return kernels.dense_of_bytes;
+  return kernels.dense_of_narrow_bytes != nullptr && AreNarrow(weights) ? kernels.dense_of_narrow_bytes
+                                                                        : nullptr;
+}
+
 class CodeDenseStep final : public Step {
  public:
   CodeDenseStep(const NodeView& node, const Environment& environment, const DenseLayer& layer)
@@ -35,7 +51,7 @@ class CodeDenseStep final : public Step {
         layer_(layer),
         tier_(KernelsFor(node, *environment.kernels)),
         kernels_(tier_.codes),
-        of_bytes_(kernels_.dense_of_bytes != nullptr && FitBytes(node.in(1))) {}
+        dense_of_bytes_(FindDenseOfBytes(kernels_, node.in(1))) {}
 
   Status Reshape() override {
     if (node_.op() == OpCode::kConv2d) {
@@ -81,7 +97,8 @@ class CodeDenseStep final : public Step {
   }
 
  private:
-  size_t element_bytes() const { return of_bytes_ ? sizeof(uint8_t) : sizeof(int16_t); }
+  bool of_bytes() const { return dense_of_bytes_ != nullptr; }
+  size_t element_bytes() const { return of_bytes() ? sizeof(uint8_t) : sizeof(int16_t); }
   size_t inputs_of_word() const { return sizeof(int32_t) / element_bytes(); }
   /// Of as many outputs as a vector has lanes: as one product, each of whose vectors has inputs of its own.
   void JoinGroups() {
@@ -100,7 +117,7 @@ class CodeDenseStep final : public Step {
     key.kind = PackingKind::kCodeDense;
     key.dtype = node_.in(1).dtype;
     key.has_bias = terms.bias() != nullptr;
-    key.flags = (layer_.transposed ? 1 : 0) | (of_bytes_ ? 2 : 0);
+    key.flags = (layer_.transposed ? 1 : 0) | (of_bytes() ? 2 : 0);
     key.weights = node_.input(1).hash;
     key.bias = terms.Hash();
     const size_t parameters[] = {args_.run, args_.runs[0] * args_.runs[1], args_.outputs, bands_.groups,
@@ -134,7 +151,7 @@ class CodeDenseStep final : public Step {
       width = columns - first < 2 * panel ? columns - first : panel;
       const size_t exist = std::min(width, args_.outputs - first);
       int64_t sums[kMostPanelColumns] = {};
-      if (of_bytes_)
+      if (of_bytes())
         PackCodePanel<int8_t>(weights, args_, first, exist, width, to + 2 * width, sums);
       else
         PackCodePanel<int16_t>(weights, args_, first, exist, width, to + 2 * width, sums);
@@ -143,7 +160,7 @@ class CodeDenseStep final : public Step {
         const size_t channel = group * args_.outputs + first + i;
         const int64_t bias = terms.bias() != nullptr ? terms.bias()[channel] : 0;
         // Sums wrap around likewise.
-        to[i] = static_cast<int32_t>(of_bytes_ ? bias - byte_zero_point * sums[i] : bias);
+        to[i] = static_cast<int32_t>(of_bytes() ? bias - byte_zero_point * sums[i] : bias);
         reinterpret_cast<float*>(to + width)[i] = terms.factor(channel);
       }
       to += (2 + args_.words(inputs_of_word())) * width;
@@ -166,14 +183,14 @@ class CodeDenseStep final : public Step {
     const WindowBands& b = bands_;
     const WindowBands::Band at = b.BandAt(band);
     uint8_t* const made = workspace_ + thread * band_bytes_;
-    if (of_bytes_)
+    if (of_bytes())
       MakeBand(kernels_.to_bytes, byte_zero(), at, made);
     else
       MakeBand(kernels_.widen, node_.in(0).quantization->zero_point, at, made);
     // The last run's last word may reach further.
     std::memset(made + at.lines * b.band_width * b.channels * element_bytes(), 0, sizeof(int32_t));
     uint8_t* const y = static_cast<uint8_t*>(args_.y) + at.output_pixel * args_.y_stride;
-    const CodeDenseFn dense = of_bytes_ ? kernels_.dense_of_bytes : kernels_.dense;
+    const CodeDenseFn dense = of_bytes() ? dense_of_bytes_ : kernels_.dense;
     b.ForPart(part, group_panels_, at_once_, [&](size_t group, size_t first_panel, size_t end_panel) {
       CodeDenseArgs args = args_;
       args.x = made + group * b.group_channels * element_bytes();
@@ -187,7 +204,7 @@ class CodeDenseStep final : public Step {
   const DenseLayer layer_;
   const Kernels& tier_;
   const CodeKernels& kernels_;
-  const bool of_bytes_;
+  const CodeDenseFn dense_of_bytes_;
   const uint8_t* x_ = nullptr;
   uint8_t* workspace_ = nullptr;
   CodeDenseArgs args_;

@@ -21,13 +21,18 @@ constexpr float kRaise = 4;
 }  // namespace
 
 bool MayMeet(const TensorView& weights, bool depthwise) {
+  return weights.dtype != DType::kI8 || MayMeetAsSigned(weights, depthwise);
+}
+
+bool MayMeetAsSigned(const TensorView& weights, bool depthwise) {
 #if defined(__x86_64__)
   static_cast<void>(weights);
   static_cast<void>(depthwise);
   return true;
 #else
-  if (weights.dtype != DType::kI8 || (!depthwise && cpuinfo_has_arm_neon_dot())) return true;
-  return std::memchr(weights.data, 0x80, static_cast<size_t>(weights.shape.elements())) == nullptr;
+  if (!depthwise && cpuinfo_has_arm_neon_dot()) return true;
+  const int least = weights.dtype == DType::kI8 ? 0x80 : 0;
+  return std::memchr(weights.data, least, static_cast<size_t>(weights.shape.elements())) == nullptr;
 #endif
 }
 

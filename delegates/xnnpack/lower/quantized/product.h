@@ -17,6 +17,8 @@ inline bool FitBytes(const TensorView& weights) {
 /// Whether XNNPACK's kernels may meet such weights: those for Arm cores without dot products, and all of
 /// depthwise convolutions on Arm, add two products in 16 bits, which (-128) * (-128) twice would not fit.
 bool MayMeet(const TensorView& weights, bool depthwise);
+/// The same of u8 that become i8.
+bool MayMeetAsSigned(const TensorView& weights, bool depthwise);
 
 /// Of input 0 times the constant input 1 plus the constant input 2, where there is one.
 class ProductTerms {

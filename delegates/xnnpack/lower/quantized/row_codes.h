@@ -9,6 +9,7 @@
 #include "delegates/xnnpack/lower/step.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 #include "ops/build_ops.h"
+#include "ops/quantized.h"
 
 namespace skiff::xnnpack {
 
@@ -81,18 +82,21 @@ class RowParams {
   FixedArray<xnn_quantization_params> params_;
 };
 
-/// Scales of the weights, one for each output, and biases. XNNPACK adds these to real numbers here.
+/// Scales of the weights and biases, one of each for every output. The biases are added to real numbers.
 class RowTerms {
  public:
   Status Prepare(const NodeView& node, const TensorView& weights, size_t outputs);
   const float* scales() const { return numbers_.data(); }
-  const float* bias() const { return has_bias_ ? numbers_.data() + numbers_.size() / 2 : nullptr; }
+  const float* bias() const { return numbers_.data() + outputs_; }
+  /// The real numbers by which the weights are more than if the middle of their codes stood for 0; null
+  /// where it does.
+  const float* excess() const { return numbers_.size() > 2 * outputs_ ? bias() + outputs_ : nullptr; }
   /// Of weights that are packed with these; what depends on the kind is to be added.
   PackingKey Key(PackingKind kind, const NodeView& node) const;
 
  private:
   FixedArray<float> numbers_;
-  bool has_bias_ = false;
+  size_t outputs_ = 0;
 };
 
 /// Whether a Conv2d or FullyConnected node behind a FakeQuantize of its segment has weights for this, and
@@ -100,9 +104,21 @@ class RowTerms {
 bool RunsOnRowCodes(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment);
 
-// The two kinds. `weights` outlive the step.
+/// The code of i8 or u8 that is one of i8 without a zero point.
+inline int32_t MiddleCode(DType dtype) { return dtype == DType::kU8 ? 128 : 0; }
+inline bool IsAroundMiddle(const TensorView& weights) {
+  return HasZeroPoint(*weights.quantization, MiddleCode(weights.dtype));
+}
+
+/// Whether kernels of ours take such a product of rows. They multiply pairs of i16, on CPUs that multiply no
+/// bytes faster, and know of zero points.
+bool RunsRowCodesDense(const NodeView& node, const Environment& environment, const TensorView& weights);
+
+// The kinds. `weights` outlive the step; those of windows are around the middle of i8.
 Result<StepPointer> LowerRowCodesLinear(const NodeView& node, const Environment& environment,
                                         const TensorView& weights, float min, float max);
+Result<StepPointer> LowerRowCodesDense(const NodeView& node, const Environment& environment,
+                                       const TensorView& weights, float min, float max);
 Result<StepPointer> LowerRowCodesConvolution(const NodeView& node, const Environment& environment,
                                              const TensorView& weights);
 

@@ -70,7 +70,7 @@ class CodeWinogradStep final : public WinogradTiles {
     args.x = reinterpret_cast<const int16_t*>(windows) + point * args_.point_inputs;
     args.y = reinterpret_cast<int32_t*>(products) + point * args_.point_outputs;
     args.weights += point * point_words_;
-    kernels_.sums(args, 0, tiles, first_panel, end_panel);
+    environment_.kernels->codes.sums(args, 0, tiles, first_panel, end_panel);
   }
 
   void MakeOutputs(size_t picture, size_t first_tile, size_t end_tile,
@@ -196,7 +196,7 @@ class ByShapeStep final : public Step {
 
 bool MayRunCodeWinograd(const NodeView& node, const Environment& environment) {
   const CodeWinogradKernels& kernels = environment.kernels->codes.winograd;
-  if (kernels.sums == nullptr || !RunsCodeDense(node, environment)) return false;
+  if (kernels.input == nullptr || !RunsCodeDense(node, environment)) return false;
   const int64_t channels = node.in(1).shape[3];
   const Ints& dilations = node.As<Conv2dAttrs>().dilations;
   if (dilations[0] != 1 || dilations[1] != 1) return false;
