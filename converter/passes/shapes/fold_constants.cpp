@@ -1,5 +1,6 @@
 // Evaluates what depends on constants only, with the reference kernels.
 #include <algorithm>
+#include <deque>
 #include <set>
 
 #include "graph/bodies.h"
@@ -7,6 +8,8 @@
 #include "graph/shape_program.h"
 #include "ops/op_codes.h"
 #include "passes/folding_budget.h"
+#include "passes/fuse/linear.h"
+#include "passes/quantize/qdq.h"
 #include "passes/rewrite.h"
 
 namespace skiff {
@@ -86,10 +89,21 @@ TensorData ElementsOf(const Value& value) {
   return TensorData::OfInts(numbers).Reshaped(value.shape());
 }
 
+/// The Dequantize of a constant, which stays one, that makes an input of a product; kNoNode: there is none.
+NodeId WeightsOf(const Graph& graph, const Node& node, ValueId input) {
+  if (node.op != OpCode::kMatMul && !IsLinear(node.op)) return kNoNode;
+  const ValueId codes = input == kNoValue ? kNoValue : DequantizedFrom(graph, input);
+  return codes != kNoValue && graph.value(codes).constant ? graph.value(input).producer : kNoNode;
+}
+
 /// Takes from the budget what evaluating the node costs; false where that is not left.
 bool IsAffordable(Graph& graph, const Node& node) {
   if (HasKnownElements(graph, node) || node.op == OpCode::kShape) return true;
   if (!TakeFoldingWork(graph, node)) return false;
+  for (const ValueId id : node.inputs) {
+    const NodeId weights = WeightsOf(graph, node, id);
+    if (weights != kNoNode && !TakeFoldingWork(graph, graph.node(weights))) return false;
+  }
   return TakeFoldingBytes(graph, BytesAdded(graph, node)) || NeededAsValues(graph, node);
 }
 
@@ -105,7 +119,7 @@ bool CanFold(const Graph& graph, const Node& node) {
   if (node.op == OpCode::kShape && graph.value(node.inputs[0]).has_static_shape()) return true;
   if (HasKnownElements(graph, node)) return true;
   const bool constant = std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-    return id == kNoValue || graph.value(id).constant.has_value();
+    return id == kNoValue || graph.value(id).constant.has_value() || WeightsOf(graph, node, id) != kNoNode;
   });
   return constant && (!BlowsUp(graph, node) || NeededAsValues(graph, node));
 }
@@ -114,7 +128,18 @@ std::optional<std::vector<TensorData>> Compute(const Graph& graph, const Node& n
   if (HasKnownElements(graph, node)) return std::vector<TensorData>{ElementsOf(graph.value(node.outputs[0]))};
   if (node.op == OpCode::kShape) return std::vector<TensorData>{StaticShape(graph, node)};
   std::vector<const TensorData*> arguments;
-  for (ValueId id : node.inputs) arguments.push_back(id == kNoValue ? nullptr : &*graph.value(id).constant);
+  std::deque<TensorData> dequantized;
+  for (const ValueId id : node.inputs) {
+    const NodeId weights = WeightsOf(graph, node, id);
+    if (weights == kNoNode) {
+      arguments.push_back(id == kNoValue ? nullptr : &*graph.value(id).constant);
+      continue;
+    }
+    const auto numbers = EvaluateIfSupported(graph, graph.node(weights),
+                                             {&*graph.value(graph.node(weights).inputs[0]).constant});
+    if (!numbers) return std::nullopt;
+    arguments.push_back(&dequantized.emplace_back((*numbers)[0]));
+  }
   return EvaluateIfSupported(graph, node, arguments);
 }
 
