@@ -33,6 +33,15 @@ void AddFullyConnected(CaseList& list) {
       {"i4_one_block", DType::kI4, 2, 15, 4, 16, false},
       {"i4_odd_blocks", DType::kI4, 2, 15, 4, 5, false},
       {"u4_channels", DType::kU4, 8, 24, 16, 0, true},
+      {"i4_block_beyond_the_depth", DType::kI4, 3, 24, 20, 32, false},
+      {"i4_row", DType::kI4, 1, 64, 131, 32, false},
+      {"u4_row", DType::kU4, 1, 96, 131, 32, true},
+      {"i4_channels_row", DType::kI4, 1, 264, 64, 0, false},
+      // Of many rows all share what becomes floats: of several depths, of an odd number of vectors.
+      {"i4_many_rows", DType::kI4, 13, 544, 131, 32, false},
+      {"u4_many_rows", DType::kU4, 30, 320, 72, 64, true},
+      {"i4_channels_many_rows", DType::kI4, 14, 264, 37, 0, true},
+      {"i4_blocks_of_rows", DType::kI4, 200, 64, 40, 32, false},
   };
   for (const Layer& s : kLayers) {
     const Shape weights{s.columns, s.depth};
@@ -44,6 +53,24 @@ void AddFullyConnected(CaseList& list) {
         {F32({s.rows, s.depth}), StoredWeights(s.stored, weights, quantization), Weights({s.columns})});
     if (s.zeros) made.As<ClampAttrs>() = {-0.5f, 1.0f};
   }
+  for (int64_t rows = 2; rows <= 12; ++rows) {
+    const bool zeros = rows % 2 == 0;
+    const Shape weights{45, 72};
+    Case& made = list.Add(OpCode::kFullyConnected, ("stored_rows_" + std::to_string(rows)).c_str(),
+                          {F32({rows, 72}), StoredWeights(zeros ? DType::kU4 : DType::kI4, weights,
+                                                          QuantizedInBlocks(weights, 1, 24, 0.03f, zeros))});
+    made.inputs[0].row_gap = 5;
+    made.output_row_gap = 3;
+  }
+  // No zero points are zero points of 0.
+  list.Add(OpCode::kFullyConnected, "stored_u4_without_zeros",
+           {F32({4, 32}),
+            StoredWeights(DType::kU4, Shape{20, 32}, QuantizedInBlocks(Shape{20, 32}, 1, 16, 0.03f, false))});
+  list.Add(OpCode::kFullyConnected, "stored_u4_infinities",
+           {WithSpecials(F32({8, 32})),
+            StoredWeights(DType::kU4, Shape{20, 32}, QuantizedInBlocks(Shape{20, 32}, 1, 16, 0.03f, true))});
+  list.Add(OpCode::kFullyConnected, "stored_u4_one_scale",
+           {F32({4, 32}), StoredWeights(DType::kU4, Shape{20, 32}, Quantized(0.05f, 7))});
 }
 
 void AddOthers(CaseList& list) {

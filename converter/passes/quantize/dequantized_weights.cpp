@@ -184,6 +184,21 @@ std::optional<TensorData> Centred(const TensorData& data) {
       PerAxis(before.axis, {before.scales, before.scales + before.count}, zero_points, before.block));
 }
 
+/// u4 around 8 as i4 around 0: a zero point of each block would take as much room in the file as its scale.
+TensorData SignedNibbles(const TensorData& data) {
+  constexpr uint8_t kHighBits = 0x88;
+  TensorData nibbles(DType::kI4, data.shape());
+  const auto* const from = data.as<uint8_t>();
+  auto* const to = static_cast<uint8_t*>(nibbles.mutable_data());
+  std::transform(from, from + data.size_bytes(), to,
+                 [](uint8_t two) { return static_cast<uint8_t>(two ^ kHighBits); });
+  if (data.elements() % 2 != 0) to[data.size_bytes() - 1] &= 15;
+  const Quantization& before = *data.quantization();
+  if (before.per_tensor()) return nibbles.Quantized(PerTensor(before.scale));
+  return nibbles.Quantized(
+      PerAxis(before.axis, {before.scales, before.scales + before.count}, {}, before.block));
+}
+
 /// Kernels of i8 want weights without zero points: where the codes fit (all of a channel are its zero point,
 /// say), others stand for the same weights.
 void CentreWeights(Graph& graph, NodeId id) {
@@ -191,10 +206,12 @@ void CentreWeights(Graph& graph, NodeId id) {
   if (!input) return;
   const ValueId codes_id = graph.node(id).inputs[static_cast<size_t>(*input)];
   const Value& codes = graph.value(codes_id);
-  if (!codes.constant || codes.dtype != DType::kI8 || !codes.quantization ||
-      HasZeroPoint(*codes.quantization, 0) || !TakeFoldingCopy(graph, codes_id))
-    return;
-  const std::optional<TensorData> centred = Centred(*codes.constant);
+  const bool nibbles = codes.dtype == DType::kU4;
+  if (!codes.constant || !codes.quantization || (!nibbles && codes.dtype != DType::kI8)) return;
+  if (nibbles ? !HasZeroPoint(*codes.quantization, 8) : HasZeroPoint(*codes.quantization, 0)) return;
+  if (!TakeFoldingCopy(graph, codes_id)) return;
+  const std::optional<TensorData> centred =
+      nibbles ? SignedNibbles(*codes.constant) : Centred(*codes.constant);
   if (!centred) return;
   const ValueId constant = graph.AddConstant(PrefixOf(codes.name) + ".centred", *centred);
   graph.Note(id, "weights without zero points");

@@ -275,6 +275,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/code_winograd.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
+#include "delegates/xnnpack/kernels/four_bits.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
 
 #include "delegates/xnnpack/kernels/code_amx.inc"

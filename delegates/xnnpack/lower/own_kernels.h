@@ -105,7 +105,11 @@ bool RunsCodeDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,
                                    const DenseLayer& layer);
 
-/// The same of depthwise ones.
+/// True for a FullyConnected node of f32 whose constant weights the file holds in four bits.
+bool RunsFourBits(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerFourBits(const NodeView& node, const Environment& environment);
+
+/// Depthwise convolutions of codes.
 bool RunsCodeDepthwise(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDepthwise(const NodeView& node, const Environment& environment);
 /// Those of them that kernels which multiply bytes compute.
