@@ -227,8 +227,10 @@ void AddMatrixProducts(CaseList& list) {
   Case& clamped = fully("f32_weights_i8_clamped", Shape{5, 24}, 24, 31, {.bias = Bias::kAbsent});
   weights_only(clamped);
   clamped.As<ClampAttrs>() = {0, 0.5f};
-  Case& masked = fully("f32_weights_i8_bias_of_masks", Shape{5, 24}, 24, 31, {.per_channel = true});
+  // Of a depth that kernels of ours do not take, which add the bias to real numbers.
+  Case& masked = fully("f32_weights_i8_bias_of_masks", Shape{5, 23}, 23, 31, {.per_channel = true});
   weights_only(masked);
+  masked.inputs[0] = F32({5, 23});
   masked.inputs[2] = Weights({31}, -3.4e38, -1e38);
   masked.falls_back = "in units of the sums the bias is beyond f32";
   Case& odd = fully("f32_weights_i8_odd", Shape{3, 13}, 13, 10, {.per_channel = true});

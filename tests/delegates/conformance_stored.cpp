@@ -1,4 +1,4 @@
-// Products of floats with constants that the file has as codes of 4 bits.
+// Products of floats with constants that the file has as codes of 4 bits, or of 8.
 #include "conformance_cases.h"
 #include "conformance_codes.h"
 #include "ops/op_codes.h"
@@ -12,8 +12,10 @@ Argument StoredWeights(DType stored, const Shape& shape, const Quantization* qua
   weights.constant = true;
   weights.stored = stored;
   weights.stored_quantization = quantization;
-  weights.low = stored == DType::kU4 ? 0 : -8.9;
-  weights.high = stored == DType::kU4 ? 15.9 : 7.9;
+  const bool is_signed = stored == DType::kI4 || stored == DType::kI8;
+  const double codes = DTypeBits(stored) == 8 ? 256 : 16;
+  weights.low = is_signed ? -codes / 2 - 0.9 : 0;
+  weights.high = (is_signed ? codes / 2 : codes) - 0.1;
   return weights;
 }
 
@@ -42,6 +44,11 @@ void AddFullyConnected(CaseList& list) {
       {"u4_many_rows", DType::kU4, 30, 320, 72, 64, true},
       {"i4_channels_many_rows", DType::kI4, 14, 264, 37, 0, true},
       {"i4_blocks_of_rows", DType::kI4, 200, 64, 40, 32, false},
+      {"u8_row", DType::kU8, 1, 300, 70, 0, true},
+      {"i8_blocks_row", DType::kI8, 1, 96, 131, 32, false},
+      {"i8_many_rows", DType::kI8, 20, 516, 37, 0, true},
+      {"u8_blocks_many_rows", DType::kU8, 12, 300, 72, 16, true},
+      {"u8_blocks_of_6", DType::kU8, 2, 24, 8, 6, true},
   };
   for (const Layer& s : kLayers) {
     const Shape weights{s.columns, s.depth};
@@ -55,10 +62,12 @@ void AddFullyConnected(CaseList& list) {
   }
   for (int64_t rows = 2; rows <= 12; ++rows) {
     const bool zeros = rows % 2 == 0;
+    const DType stored =
+        rows % 3 == 0 ? (zeros ? DType::kU8 : DType::kI8) : (zeros ? DType::kU4 : DType::kI4);
     const Shape weights{45, 72};
-    Case& made = list.Add(OpCode::kFullyConnected, ("stored_rows_" + std::to_string(rows)).c_str(),
-                          {F32({rows, 72}), StoredWeights(zeros ? DType::kU4 : DType::kI4, weights,
-                                                          QuantizedInBlocks(weights, 1, 24, 0.03f, zeros))});
+    Case& made = list.Add(
+        OpCode::kFullyConnected, ("stored_rows_" + std::to_string(rows)).c_str(),
+        {F32({rows, 72}), StoredWeights(stored, weights, QuantizedInBlocks(weights, 1, 24, 0.03f, zeros))});
     made.inputs[0].row_gap = 5;
     made.output_row_gap = 3;
   }

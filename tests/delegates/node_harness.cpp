@@ -312,11 +312,14 @@ int32_t Node::AddTensor(const TensorView& view) {
 /// What the codes stand for. They are kept, packed, as those of a file are.
 std::vector<double> Node::Stored(const Argument& argument, const std::vector<double>& codes) {
   static std::atomic<uint64_t> held;
-  unsigned char* const packed = memory_.emplace_back((codes.size() + 1) / 2).data();
-  std::fill_n(packed, (codes.size() + 1) / 2, uint8_t{0});
+  const auto bits = static_cast<size_t>(DTypeBits(argument.stored));
+  const size_t bytes = (codes.size() * bits + 7) / 8;
+  unsigned char* const packed = memory_.emplace_back(bytes).data();
+  std::fill_n(packed, bytes, uint8_t{0});
   for (size_t i = 0; i < codes.size(); ++i) {
-    const auto code = static_cast<uint32_t>(static_cast<int32_t>(codes[i])) & 15u;
-    packed[i / 2] = static_cast<unsigned char>(packed[i / 2] | code << (i % 2 * 4));
+    const auto code = static_cast<uint32_t>(static_cast<int32_t>(codes[i])) & ((1u << bits) - 1);
+    unsigned char& at = packed[i * bits / 8];
+    at = static_cast<unsigned char>(at | code << (i * bits % 8));
   }
   WideConstant& wide = wide_.emplace_back();
   const TensorView stored(packed, argument.stored, argument.shape, argument.stored_quantization);

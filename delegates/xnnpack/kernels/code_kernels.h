@@ -152,42 +152,42 @@ struct CodeWinogradKernels {
 constexpr size_t kCodeWinogradTile = 2;
 constexpr size_t kCodeWinogradPoints = 16;
 
-/// Rows of f32 times constants of four bits.
-constexpr size_t kFourBitsOfWord = 8;
-struct FourBitsArgs {
+/// Rows of f32 times constants of four or eight bits.
+template <size_t kBits>
+constexpr size_t kFewBitsOfWord = 32 / kBits;
+struct FewBitsArgs {
   const float* x = nullptr;
   size_t x_stride = 0;            ///< Elements from row to row.
-  const float* x_sums = nullptr;  ///< From FourBitsKernels::prepare.
+  const float* x_sums = nullptr;  ///< From FewBitsKernels::prepare.
   float* y = nullptr;
   size_t y_stride = 0;
-  size_t inputs = 0;  ///< As `block`, a multiple of kFourBitsOfWord; the last block may be shorter.
+  size_t inputs = 0;  ///< As `block`, a multiple of those in a word; the last block may be shorter.
   size_t outputs = 0;
   size_t block = 0;  ///< Inputs that share a scale.
   /// Panels of one vector of outputs. In a panel, for each block a row of f32 scales, where it has_zeros one
-  /// of zero points in f32, and for each eight inputs a row of words: of each output eight integers from 0 to
-  /// 15, the first one in the low bits.
+  /// of zero points in f32, and for as many inputs as a word has a row of words: of each output integers from
+  /// 0 on, the first one in the low bits.
   const int32_t* weights = nullptr;
   size_t panel_words = 0;
   const float* bias = nullptr;  ///< Whole vectors of them.
-  bool has_zeros = false;       ///< Else all are kFourBitsMiddle.
+  bool has_zeros = false;       ///< Else all are in the middle.
   float min = 0;
   float max = 0;
 
   size_t blocks() const { return (inputs + block - 1) / block; }
 };
-constexpr float kFourBitsMiddle = 8;
-constexpr size_t kMostFourBitsPanels = 4;  ///< That kernels take at once.
-constexpr size_t kManyFourBitsRows = 12;   ///< From so many on floats are made.
-constexpr size_t kMostFourBitsRows = 96;
+constexpr size_t kMostFewBitsPanels = 4;  ///< That kernels take at once.
+constexpr size_t kManyFewBitsRows = 12;   ///< From so many on floats are made.
+constexpr size_t kMostFewBitsRows = 96;
 /// Floats for two panels, at most of 16 lanes, of inputs and of sums.
-constexpr size_t kFourBitsScratch = 2 * 2048 + kMostFourBitsRows * 2 * 16;
-struct FourBitsKernels {
+constexpr size_t kFewBitsScratch = 2 * 2048 + kMostFewBitsRows * 2 * 16;
+struct FewBitsKernels {
   size_t lanes = 0;
   /// A row of x as `product` reads it, and of each of its blocks the sum.
   void (*prepare)(const float* x, size_t inputs, size_t block, float* y, float* sums) = nullptr;
-  void (*product)(const FourBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel) = nullptr;
-  /// The same of at most kMostFourBitsRows rows of x as they are, which share what becomes floats.
-  void (*product_of_many)(const FourBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel,
+  void (*product)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel) = nullptr;
+  /// The same of at most kMostFewBitsRows rows of x as they are, which share what becomes floats.
+  void (*product_of_many)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel,
                           float* scratch) = nullptr;
 };
 
@@ -226,7 +226,7 @@ struct CodeKernels {
   // Null as dense_of_bytes.
   StackLinesFn stack_lines = nullptr;
   ByteDepthwiseFn depthwise_of_bytes[3][2] = {};
-  FourBitsKernels four_bits = {};
+  FewBitsKernels few_bits[2] = {};    ///< Of four bits, and of eight.
   CodeWinogradKernels winograd = {};  ///< Null where products of bytes take less time.
 };
 

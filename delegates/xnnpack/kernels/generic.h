@@ -275,7 +275,7 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/code_winograd.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
-#include "delegates/xnnpack/kernels/four_bits.inc"
+#include "delegates/xnnpack/kernels/few_bits.inc"
 #include "delegates/xnnpack/kernels/rows.inc"
 
 #include "delegates/xnnpack/kernels/code_amx.inc"
@@ -292,6 +292,9 @@ constexpr CodeWinogradKernels kCodeWinograd = {};
 template <>
 constexpr CodeWinogradKernels kCodeWinograd<false> = {
     kShortLanes, SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput)};
+template <size_t kBits>
+constexpr FewBitsKernels kFewBitsKept = IsCodesLowered(Op::kFullyConnected) ? kFewBits<kBits>
+                                                                            : FewBitsKernels();
 template <bool kVnni>
 constexpr CodeDenseFn kDenseOfNarrowBytes = kHasCodeDense && !kVnni ? CodeDense<NarrowFours> : nullptr;
 template <bool kVnni>

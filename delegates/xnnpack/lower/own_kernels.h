@@ -105,9 +105,9 @@ bool RunsCodeDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,
                                    const DenseLayer& layer);
 
-/// True for a FullyConnected node of f32 whose constant weights the file holds in four bits.
-bool RunsFourBits(const NodeView& node, const Environment& environment);
-Result<StepPointer> LowerFourBits(const NodeView& node, const Environment& environment);
+/// True for a FullyConnected node of f32 whose constant weights the file holds in four or eight bits.
+bool RunsFewBits(const NodeView& node, const Environment& environment);
+Result<StepPointer> LowerFewBits(const NodeView& node, const Environment& environment, float min, float max);
 
 /// Depthwise convolutions of codes.
 bool RunsCodeDepthwise(const NodeView& node, const Environment& environment);

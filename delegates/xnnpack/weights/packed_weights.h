@@ -32,7 +32,7 @@ enum class PackingKind : uint32_t {
   kByteDepthwise = 14,
   kCodeWinograd = 15,
   kRowCodesDense = 16,
-  kFourBits = 17,
+  kFewBits = 17,
 };
 
 /// Everything that decides the bytes of a packed blob. Two equal keys may share one, also in a cache file:

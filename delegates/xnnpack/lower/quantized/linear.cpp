@@ -158,6 +158,8 @@ Result<StepPointer> LowerLayer(const NodeView& node, const Environment& environm
   if (kHasOwnKernels && RunsCodeDense(node, environment))
     return LowerCodeDense(node, environment, {layer.min, layer.max, layer.transposed});
   if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
+  if (kHasOwnKernels && !layer.transposed && RunsFewBits(node, environment))
+    return LowerFewBits(node, environment, layer.min, layer.max);
   if (node.in(0).quantization == nullptr) return MakeStep<QuantizedWeightsStep>(node, environment, layer);
   return MakeStep<QuantizedLinearStep>(node, environment, layer);
 }

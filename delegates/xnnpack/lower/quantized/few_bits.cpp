@@ -1,4 +1,5 @@
-// Rows of f32 times constants of four bits, with scales for blocks of inputs: as language models have them.
+// Rows of f32 times constants of four or eight bits, with scales for the tensor, its outputs or blocks of
+// inputs: as language models have them.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -17,36 +18,52 @@ constexpr size_t kWeights = 1;
 constexpr size_t kBias = 2;
 
 /// [outputs, inputs] as the file has them.
-const TensorView& StoredWeights(const NodeView& node) { return node.input(kWeights).wide->stored(); }
-
-size_t BlockOf(const Quantization& quantization, size_t inputs) {
-  return quantization.block == 0 ? inputs : static_cast<size_t>(quantization.block);
+const TensorView& StoredWeights(const NodeView& node) {
+  const PlanTensor& tensor = node.input(kWeights);
+  return tensor.wide != nullptr ? tensor.wide->stored() : tensor.view;
 }
 
-class FourBitsStep final : public Step {
+bool HasEightBits(const TensorView& weights) { return DTypeBits(weights.dtype) == 8; }
+size_t InputsOfWord(const TensorView& weights) {
+  return HasEightBits(weights) ? kFewBitsOfWord<8> : kFewBitsOfWord<4>;
+}
+
+/// Inputs whose sum is scaled at once. Where all share a scale, sums of many would round more than need be.
+size_t BlockOf(const Quantization& quantization, size_t inputs) {
+  constexpr size_t kMostAtOnce = 128;
+  return quantization.block == 0 ? std::min(inputs, kMostAtOnce) : static_cast<size_t>(quantization.block);
+}
+
+/// What a code is to become: an integer from 0 on, in whose middle is what i4 and i8 have at 0.
+int32_t MiddleOf(const TensorView& weights) { return HasEightBits(weights) ? 128 : 8; }
+bool IsSigned(const TensorView& weights) {
+  return weights.dtype == DType::kI4 || weights.dtype == DType::kI8;
+}
+
+class FewBitsStep final : public Step {
  public:
-  FourBitsStep(const NodeView& node, const Environment& environment)
+  FewBitsStep(const NodeView& node, const Environment& environment, float min, float max)
       : Step(node, environment),
-        kernels_(environment.kernels->codes.four_bits),
-        below_(StoredWeights(node).dtype == DType::kU4 ? 0 : 8) {
-    args_.has_zeros = !HasZeroPoint(*StoredWeights(node).quantization, 8 - below_);
+        weights_(StoredWeights(node)),
+        kernels_(environment.kernels->codes.few_bits[HasEightBits(weights_) ? 1 : 0]),
+        of_word_(InputsOfWord(weights_)),
+        below_(IsSigned(weights_) ? MiddleOf(weights_) : 0) {
+    args_.has_zeros = !HasZeroPoint(*weights_.quantization, MiddleOf(weights_) - below_);
+    args_.min = min;
+    args_.max = max;
   }
 
   Status Reshape() override {
     const Rows from = RowsOf(node_.in(0));
     const Rows to = RowsOf(node_.out(0));
-    const auto& attrs = node_.As<ClampAttrs>();
-    const TensorView& weights = StoredWeights(node_);
     args_.inputs = from.length;
-    args_.outputs = static_cast<size_t>(weights.shape[0]);
+    args_.outputs = static_cast<size_t>(weights_.shape[0]);
     if (to.length != args_.outputs || to.count != from.count) return Refuse();
     x_stride_ = from.stride;
     args_.y_stride = to.stride;
-    args_.block = BlockOf(*weights.quantization, args_.inputs);
+    args_.block = BlockOf(*weights_.quantization, args_.inputs);
     args_.panel_words =
-        (args_.blocks() * (args_.has_zeros ? 2 : 1) + args_.inputs / kFourBitsOfWord) * kernels_.lanes;
-    args_.min = attrs.min;
-    args_.max = attrs.max;
+        (args_.blocks() * (args_.has_zeros ? 2 : 1) + args_.inputs / of_word_) * kernels_.lanes;
     rows_ = from.count;
     panels_ = DivideUp(args_.outputs, kernels_.lanes);
     Divide();
@@ -61,13 +78,13 @@ class FourBitsStep final : public Step {
   }
 
   Status Run() override {
-    as_many_ = rows_ >= kManyFourBitsRows || !PrepareRows();
+    as_many_ = rows_ >= kManyFewBitsRows || !PrepareRows();
     args_.x = as_many_ ? x_ : workspace_;
     args_.x_stride = as_many_ ? x_stride_ : args_.inputs;
     pthreadpool_parallelize_2d_with_thread(
         environment_.pool,
         [](void* step, size_t thread, size_t block, size_t part) {
-          static_cast<const FourBitsStep*>(step)->RunPart(thread, block, part);
+          static_cast<const FewBitsStep*>(step)->RunPart(thread, block, part);
         },
         this, DivideUp(rows_, block_rows_), DivideUp(panels_, part_panels_), /*flags=*/0);
     return OkStatus();
@@ -79,13 +96,13 @@ class FourBitsStep final : public Step {
   void Divide() {
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
     const size_t tasks = threads == 1 ? 1 : kTasksOfThread * threads;
-    const size_t blocks = DivideUp(rows_, kMostFourBitsRows);
+    const size_t blocks = DivideUp(rows_, kMostFewBitsRows);
     block_rows_ = DivideUp(rows_, blocks);
     const size_t parts = DivideUp(tasks, blocks);
-    part_panels_ = DivideUp(DivideUp(panels_, parts), kMostFourBitsPanels) * kMostFourBitsPanels;
+    part_panels_ = DivideUp(DivideUp(panels_, parts), kMostFewBitsPanels) * kMostFewBitsPanels;
     leads_ = part_panels_ >= panels_;
-    const size_t prepared = rows_ < kManyFourBitsRows ? rows_ * (args_.inputs + args_.blocks()) : 0;
-    workspace_bytes_ = std::max(threads * kFourBitsScratch, prepared) * sizeof(float);
+    const size_t prepared = rows_ < kManyFewBitsRows ? rows_ * (args_.inputs + args_.blocks()) : 0;
+    workspace_bytes_ = std::max(threads * kFewBitsScratch, prepared) * sizeof(float);
   }
 
   /// For the kernel of few rows. False: infinities, which that one would multiply by 0 where the weights are
@@ -103,29 +120,28 @@ class FourBitsStep final : public Step {
   void RunPart(size_t thread, size_t block, size_t part) const {
     const size_t row = block * block_rows_;
     const size_t rows = std::min(block_rows_, rows_ - row);
-    FourBitsArgs args = args_;
+    FewBitsArgs args = args_;
     args.x += row * args.x_stride;
     args.y += row * args.y_stride;
     const size_t first = part * part_panels_;
     const size_t end = std::min(first + part_panels_, panels_);
     if (as_many_)
-      kernels_.product_of_many(args, rows, first, end, workspace_ + thread * kFourBitsScratch);
+      kernels_.product_of_many(args, rows, first, end, workspace_ + thread * kFewBitsScratch);
     else
       kernels_.product(args, rows, first, end);
     FollowUp(row, rows);
   }
 
   Status Pack() {
-    const TensorView& weights = StoredWeights(node_);
     SKIFF_RETURN_IF_ERROR(bias_.Allocate(panels_ * kernels_.lanes));
     std::fill(bias_.begin(), bias_.end(), 0.0f);
     if (node_.Has(kBias)) std::copy_n(node_.in(kBias).as<const float>(), args_.outputs, bias_.data());
     args_.bias = bias_.data();
     PackingKey key;
-    key.kind = PackingKind::kFourBits;
-    key.dtype = weights.dtype;
+    key.kind = PackingKind::kFewBits;
+    key.dtype = weights_.dtype;
     key.weights = node_.input(kWeights).hash;
-    const Quantization& quantization = *weights.quantization;
+    const Quantization& quantization = *weights_.quantization;
     const auto count = static_cast<size_t>(quantization.count);
     const float* const scales = quantization.per_tensor() ? &quantization.scale : quantization.scales;
     key.bias = HashOf({reinterpret_cast<const uint8_t*>(scales), count * sizeof(float)});
@@ -137,23 +153,24 @@ class FourBitsStep final : public Step {
                                  zero_bytes,   zeros_hash.low, zeros_hash.high};
     std::copy(std::begin(parameters), std::end(parameters), key.parameters);
     key.packed_bytes = panels_ * args_.panel_words * sizeof(int32_t);
-    const void* const packed = environment_.weights->FindOrPack(
-        key, [&](void* blob) { PackWeights(weights, static_cast<int32_t*>(blob)); });
+    const void* const packed =
+        environment_.weights->FindOrPack(key, [&](void* blob) { PackWeights(static_cast<int32_t*>(blob)); });
     if (packed == nullptr)
       return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node_.name());
     args_.weights = static_cast<const int32_t*>(packed);
     return OkStatus();
   }
 
-  void PackWeights(const TensorView& weights, int32_t* to) const {
-    constexpr uint32_t kEachHigh = 0x88888888;  // In which i4 and 8 more differ.
-    const uint32_t turned = below_ == 8 ? kEachHigh : 0;
-    const Quantization& quantization = *weights.quantization;
-    const ScaleIndex scale_of(quantization, weights.shape);
+  void PackWeights(int32_t* to) const {
+    // In which i4 and 8 more differ, or i8 and 128 more.
+    const uint32_t high = HasEightBits(weights_) ? 0x80808080 : 0x88888888;
+    const uint32_t turned = IsSigned(weights_) ? high : 0;
+    const Quantization& quantization = *weights_.quantization;
+    const ScaleIndex scale_of(quantization, weights_.shape);
     const size_t lanes = kernels_.lanes;
     std::fill_n(to, panels_ * args_.panel_words, 0);
     for (size_t output = 0; output < args_.outputs; ++output) {
-      const auto* codes = weights.as<const uint8_t>() + output * args_.inputs / 2;
+      const auto* codes = weights_.as<const uint8_t>() + output * (args_.inputs / of_word_) * sizeof(int32_t);
       int32_t* at = to + output / lanes * args_.panel_words + output % lanes;
       for (size_t begin = 0; begin < args_.inputs; begin += args_.block) {
         const int64_t scale = scale_of(static_cast<int64_t>(output * args_.inputs + begin));
@@ -162,7 +179,7 @@ class FourBitsStep final : public Step {
         for (size_t i = 0; i < (args_.has_zeros ? 2 : 1); ++i, at += lanes)
           std::memcpy(at, &numbers[i], sizeof(float));
         const size_t end = std::min(begin + args_.block, args_.inputs);
-        for (size_t k = begin; k < end; k += kFourBitsOfWord, codes += sizeof(int32_t), at += lanes) {
+        for (size_t k = begin; k < end; k += of_word_, codes += sizeof(int32_t), at += lanes) {
           uint32_t word = 0;
           std::memcpy(&word, codes, sizeof(word));
           word ^= turned;
@@ -172,9 +189,11 @@ class FourBitsStep final : public Step {
     }
   }
 
-  const FourBitsKernels& kernels_;
-  const int32_t below_;  ///< By how much codes are below those of the kernels.
-  FourBitsArgs args_;
+  const TensorView weights_;
+  const FewBitsKernels& kernels_;
+  const size_t of_word_;  ///< Inputs.
+  const int32_t below_;   ///< By how much codes are below those of the kernels.
+  FewBitsArgs args_;
   FixedArray<float> bias_;
   const float* x_ = nullptr;
   size_t x_stride_ = 0;
@@ -188,23 +207,27 @@ class FourBitsStep final : public Step {
 
 }  // namespace
 
-bool RunsFourBits(const NodeView& node, const Environment& environment) {
-  const WideConstant* const wide = node.input(kWeights).wide;
-  const CodeKernels& kernels = environment.kernels->codes;
-  if (kernels.four_bits.product == nullptr || wide == nullptr || node.in(0).dtype != DType::kF32)
-    return false;
-  const TensorView& weights = wide->stored();
-  if (DTypeBits(weights.dtype) != 4 || weights.shape.rank() != 2) return false;
+bool RunsFewBits(const NodeView& node, const Environment& environment) {
+  const PlanTensor& tensor = node.input(kWeights);
+  if (!tensor.constant || (tensor.wide == nullptr && tensor.view.quantization == nullptr)) return false;
+  const TensorView& weights = StoredWeights(node);
+  const int bits = DTypeBits(weights.dtype);
+  if ((bits != 4 && bits != 8) || weights.quantization == nullptr || weights.shape.rank() != 2) return false;
+  if (environment.kernels->codes.few_bits[bits == 8 ? 1 : 0].product == nullptr) return false;
+  const TensorView& x = node.in(0);
+  const bool bias = !node.Has(kBias) || (node.input(kBias).constant && node.in(kBias).dtype == DType::kF32);
+  if (x.dtype != DType::kF32 || x.quantization != nullptr || !bias) return false;
   const Quantization& quantization = *weights.quantization;
   const bool along_inputs = quantization.axis == 1 && quantization.block > 0;
-  const bool one_block = quantization.per_tensor() || (quantization.axis == 0 && quantization.block == 0);
+  const bool along_outputs = quantization.axis == 0 && quantization.block == 0;
   const auto inputs = static_cast<size_t>(weights.shape[1]);
-  return (along_inputs || one_block) && inputs > 0 && inputs % kFourBitsOfWord == 0 &&
-         BlockOf(quantization, inputs) % kFourBitsOfWord == 0;
+  const size_t of_word = InputsOfWord(weights);
+  return (along_inputs || along_outputs || quantization.per_tensor()) && inputs > 0 &&
+         inputs % of_word == 0 && BlockOf(quantization, inputs) % of_word == 0;
 }
 
-Result<StepPointer> LowerFourBits(const NodeView& node, const Environment& environment) {
-  return MakeStep<FourBitsStep>(node, environment);
+Result<StepPointer> LowerFewBits(const NodeView& node, const Environment& environment, float min, float max) {
+  return MakeStep<FewBitsStep>(node, environment, min, max);
 }
 
 }  // namespace skiff::xnnpack
