@@ -130,9 +130,10 @@ void Segment::ChooseThreads() {
 }
 
 Status Segment::PrepareStep(uint32_t index) {
-  const PackingScope scope(nodes_[index].packed);
   SKIFF_RETURN_IF_ERROR(Lower(index));
-  return nodes_[index].step->Reshape();
+  const Node& node = nodes_[index];
+  const PackingScope scope(node.step->packs_stored() ? nullptr : node.packed);
+  return node.step->Reshape();
 }
 
 Status Segment::ReshapeNode(uint32_t index, const AllocationLimit& limit) {

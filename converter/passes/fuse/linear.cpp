@@ -54,6 +54,20 @@ ValueId ConstantOf(const Graph& graph, ValueId weights) {
   return codes != kNoValue && graph.value(codes).constant ? codes : kNoValue;
 }
 
+/// Whether x are codes, which were moved at most: with weights of integers fold-qdq makes a product over
+/// integers of it, which takes neither a scale of each output beside zero points nor every addend.
+bool AreCodes(const Graph& graph, ValueId x) {
+  for (int visits = 0; visits < kMostVisits; ++visits) {
+    const NodeId producer = graph.value(x).producer;
+    if (producer == kNoNode) return false;
+    const Node& node = graph.node(producer);
+    if (node.op == OpCode::kDequantize) return true;
+    if (QuantizedUseOf(node.op) != QuantizedUse::kMoves || node.inputs.empty()) return false;
+    x = node.inputs[0];
+  }
+  return true;
+}
+
 /// Takes from the budget what new weights and a new bias need.
 bool HasRoom(Graph& graph, ValueId weights, ValueId bias, const ChannelAffine& affine) {
   if (!IsAll(affine.factor, 1) && !TakeFoldingCopy(graph, ConstantOf(graph, weights))) return false;
@@ -127,6 +141,8 @@ std::string WhyNotRescalable(const Graph& graph, NodeId id) {
   if (TouchesQuantized(graph, node)) return "'" + node.name + "' is quantised";
   if (ConstantOf(graph, node.inputs[1]) == kNoValue)
     return "the weights of '" + node.name + "' are not constant";
+  if (!graph.value(node.inputs[1]).constant && AreCodes(graph, node.inputs[0]))
+    return "'" + node.name + "' multiplies integers";
   if (bias != kNoValue && !graph.value(bias).constant)
     return "the bias of '" + node.name + "' is not constant";
   if (!IsUnbounded(clamp.min, clamp.max)) return "'" + node.name + "' has an activation";

@@ -31,7 +31,7 @@ bool AreFiniteIn(DType dtype, const std::vector<double>& factors);
 inline constexpr const char* kTooMuchWork = "too much would be multiplied ahead of time";
 
 /// Why the result of `linear` cannot be rescaled, or "" when it can: constant weights, which may be integers
-/// behind a Dequantize, and bias, one use, no activation.
+/// behind a Dequantize where x are none, and bias, one use, no activation.
 std::string WhyNotRescalable(const Graph& graph, NodeId linear);
 
 /// Multiplies the weights, of integers their scales, and sets the bias; everything is computed in double and

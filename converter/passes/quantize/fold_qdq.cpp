@@ -276,13 +276,13 @@ bool IsSymmetric(const Value& weights) {
 }
 
 /// Products of floats with quantised constants. A FullyConnected reads weights of i8 as they are; others keep
-/// their Dequantize, which is done when the file is opened.
+/// their Dequantize: a constant that the file has in fewer bits, which delegates read or make floats of.
 void TakeQuantizedWeights(Graph& graph, NodeId id) {
   if (!IsLinear(graph.node(id).op) || !HasWeightsOfIntegers(graph, id)) return;
   std::vector<ValueId> inputs = graph.node(id).inputs;
   const ValueId weights = DequantizedFrom(graph, inputs[kWeights]);
   if (graph.node(id).op != OpCode::kFullyConnected || !IsSymmetric(graph.value(weights))) {
-    graph.Note(id, "its weights become floats when the file is opened");
+    graph.Note(id, "its weights stay integers in the file");
     return;
   }
   inputs[kWeights] = weights;

@@ -50,14 +50,28 @@ struct RowCodeParams {
 };
 using RoundRowFn = void (*)(size_t n, const float* x, void* y, const RowCodeParams& params);
 /// What makes real numbers of sums of such codes times constant ones.
-struct RowOfSumsParams {
-  float scale = 1;                ///< Of the row's codes.
-  const float* scales = nullptr;  ///< Of the weights, for each sum.
+struct RowOfSums {
+  int32_t zero_point = 0;  ///< Of the row's codes.
+  int32_t codes_sum = 0;   ///< Less that zero point.
+  float scale = 1;         ///< NaN: so are all results.
+};
+struct RowsOfSumsArgs {
+  const RowOfSums* rows = nullptr;
+  const int32_t* sums = nullptr;  ///< Up to the end of the last vector.
+  size_t sums_stride = 0;         ///< Elements from row to row.
+  float* y = nullptr;
+  size_t y_stride = 0;
+  size_t columns = 0;
+  // For each column. A sum is less zero_point * weight_sums and codes_sum * zero_points, modulo 2^32; null:
+  // those are 0.
+  const int32_t* weight_sums = nullptr;
+  const int32_t* zero_points = nullptr;
+  const float* scales = nullptr;
   const float* bias = nullptr;
   float min = 0;
   float max = 0;
 };
-using RowOfSumsFn = void (*)(size_t n, const int32_t* sums, float* y, const RowOfSumsParams& params);
+using RowsOfSumsFn = void (*)(const RowsOfSumsArgs& args, size_t rows);
 
 /// How kernels that make i8, or u8 of them, end: the nearest step, within limits.
 struct CodeOutputArgs {
@@ -157,20 +171,19 @@ template <size_t kBits>
 constexpr size_t kFewBitsOfWord = 32 / kBits;
 struct FewBitsArgs {
   const float* x = nullptr;
-  size_t x_stride = 0;            ///< Elements from row to row.
-  const float* x_sums = nullptr;  ///< From FewBitsKernels::prepare.
+  size_t x_stride = 0;  ///< Elements from row to row.
   float* y = nullptr;
   size_t y_stride = 0;
   size_t inputs = 0;  ///< As `block`, a multiple of those in a word; the last block may be shorter.
   size_t outputs = 0;
   size_t block = 0;  ///< Inputs that share a scale.
   /// Panels of one vector of outputs. In a panel, for each block a row of f32 scales, where it has_zeros one
-  /// of zero points in f32, and for as many inputs as a word has a row of words: of each output integers from
-  /// 0 on, the first one in the low bits.
+  /// of zero points in f32, and for as many inputs as a word has a row of words: of each output integers of
+  /// both signs, the first one in the low bits.
   const int32_t* weights = nullptr;
   size_t panel_words = 0;
   const float* bias = nullptr;  ///< Whole vectors of them.
-  bool has_zeros = false;       ///< Else all are in the middle.
+  bool has_zeros = false;       ///< Else the weights are around 0.
   float min = 0;
   float max = 0;
 
@@ -183,10 +196,9 @@ constexpr size_t kMostFewBitsRows = 96;
 constexpr size_t kFewBitsScratch = 2 * 2048 + kMostFewBitsRows * 2 * 16;
 struct FewBitsKernels {
   size_t lanes = 0;
-  /// A row of x as `product` reads it, and of each of its blocks the sum.
-  void (*prepare)(const float* x, size_t inputs, size_t block, float* y, float* sums) = nullptr;
+  /// Sums of products with the integers are scaled: x is to leave room for that.
   void (*product)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel) = nullptr;
-  /// The same of at most kMostFewBitsRows rows of x as they are, which share what becomes floats.
+  /// The same of at most kMostFewBitsRows rows of any x, which share what becomes floats.
   void (*product_of_many)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel,
                           float* scratch) = nullptr;
 };
@@ -213,8 +225,10 @@ struct CodeKernels {
   CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
   /// `dense` without what makes codes: to i32, all columns of its panels. Null where dense_of_bytes is not.
   CodeDenseFn sums = nullptr;
-  RowOfSumsFn row_of_sums = nullptr;  ///< Null as `sums`.
-  size_t group_outputs = 0;           ///< Of groups that `dense` takes several at a time.
+  /// The same of dense_of_bytes, where that makes such sums.
+  CodeDenseFn sums_of_bytes = nullptr;
+  RowsOfSumsFn rows_of_sums = nullptr;
+  size_t group_outputs = 0;  ///< Of groups that `dense` takes several at a time.
   /// Of u8, whose zero point is part of the bias, times i8. Null where no instruction adds four such
   /// products.
   CodeDenseFn dense_of_bytes = nullptr;

@@ -301,8 +301,7 @@ template <bool kVnni>
 constexpr CodeDenseFn kSums = (kHasCodeConvolution || IsLowered(Op::kFakeQuantize)) && !kVnni
                                   ? CodeDense<PairsOf<false>, int32_t>
                                   : nullptr;
-template <bool kVnni>
-constexpr RowOfSumsFn kRowOfSums = IsLowered(Op::kFakeQuantize) && !kVnni ? RowOfSums : nullptr;
+constexpr RowsOfSumsFn kRowsOfSums = IsLowered(Op::kFakeQuantize) ? RowsOfSums : nullptr;
 // Of those whose instructions multiply bytes.
 template <bool kVnni>
 constexpr StackLinesFn kStackLines = kHasCodeConvolution&& kVnni ? StackLines : nullptr;
@@ -318,6 +317,7 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 
 #define SKIFF_VNNI false
 #define SKIFF_DENSE_OF_BYTES nullptr
+#define SKIFF_SUMS_OF_BYTES nullptr
 #include "delegates/xnnpack/kernels/table.inc"
 #if defined(SKIFF_VNNI_KERNELS)
 #undef SKIFF_KERNELS
@@ -327,7 +327,9 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 #define SKIFF_KERNELS SKIFF_VNNI_KERNELS
 #define SKIFF_KERNELS_NAME SKIFF_VNNI_KERNELS_NAME
 #define SKIFF_VNNI true
+#undef SKIFF_SUMS_OF_BYTES
 #define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDense<Fours> : nullptr
+#define SKIFF_SUMS_OF_BYTES IsLowered(Op::kFakeQuantize) ? CodeDense<Fours, int32_t> : nullptr
 #include "delegates/xnnpack/kernels/table.inc"
 #endif
 #if defined(SKIFF_AMX_KERNELS)
@@ -336,7 +338,9 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 #undef SKIFF_DENSE_OF_BYTES
 #define SKIFF_KERNELS SKIFF_AMX_KERNELS
 #define SKIFF_KERNELS_NAME SKIFF_AMX_KERNELS_NAME
+#undef SKIFF_SUMS_OF_BYTES
 #define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDenseOfTiles : nullptr
+#define SKIFF_SUMS_OF_BYTES nullptr
 #include "delegates/xnnpack/kernels/table.inc"
 #endif
 

@@ -100,6 +100,8 @@ class Step {
   bool wants_codes() const { return wants_codes_; }
   void SetCodes(const FakeQuantizeStep* codes) { codes_ = codes; }
   bool has_codes() const { return codes_ != nullptr; }
+  /// It packs weights as the file has them, and not the f32 that these stand for.
+  bool packs_stored() const { return packs_stored_; }
   /// Valid until the next Bind(): `step`, which works by rows, is not run by itself. Null: none.
   void SetFollower(const Step* step) { follower_ = step; }
   const Step* follower() const { return follower_; }
@@ -118,6 +120,7 @@ class Step {
   size_t workspace_bytes_ = 0;
   bool leads_ = false;
   bool wants_codes_ = false;
+  bool packs_stored_ = false;
   const FakeQuantizeStep* codes_ = nullptr;  ///< Where wants_codes_.
   const PartialWork* work_ = nullptr;
 

@@ -17,10 +17,12 @@ namespace {
 constexpr size_t kWeights = 1;
 constexpr size_t kBias = 2;
 
-/// [outputs, inputs] as the file has them.
-const TensorView& StoredWeights(const NodeView& node) {
+/// [outputs, inputs] as the file has them. Tensors of other shapes may share them.
+TensorView StoredWeights(const NodeView& node) {
   const PlanTensor& tensor = node.input(kWeights);
-  return tensor.wide != nullptr ? tensor.wide->stored() : tensor.view;
+  TensorView weights = tensor.wide != nullptr ? tensor.wide->stored() : tensor.view;
+  weights.shape = tensor.view.shape;
+  return weights;
 }
 
 bool HasEightBits(const TensorView& weights) { return DTypeBits(weights.dtype) == 8; }
@@ -34,11 +36,13 @@ size_t BlockOf(const Quantization& quantization, size_t inputs) {
   return quantization.block == 0 ? std::min(inputs, kMostAtOnce) : static_cast<size_t>(quantization.block);
 }
 
-/// What a code is to become: an integer from 0 on, in whose middle is what i4 and i8 have at 0.
-int32_t MiddleOf(const TensorView& weights) { return HasEightBits(weights) ? 128 : 8; }
-bool IsSigned(const TensorView& weights) {
-  return weights.dtype == DType::kI4 || weights.dtype == DType::kI8;
+/// By how much codes are more than kernels have them, which want both signs.
+int32_t AboveOf(const TensorView& weights) {
+  return weights.dtype == DType::kU8 ? 128 : weights.dtype == DType::kU4 ? 8 : 0;
 }
+
+/// Sums of products with integers of eight bits stay finite, of any block that there is.
+bool LeavesRoom(float x) { return std::abs(x) < 0x1p96f; }
 
 class FewBitsStep final : public Step {
  public:
@@ -47,8 +51,9 @@ class FewBitsStep final : public Step {
         weights_(StoredWeights(node)),
         kernels_(environment.kernels->codes.few_bits[HasEightBits(weights_) ? 1 : 0]),
         of_word_(InputsOfWord(weights_)),
-        below_(IsSigned(weights_) ? MiddleOf(weights_) : 0) {
-    args_.has_zeros = !HasZeroPoint(*weights_.quantization, MiddleOf(weights_) - below_);
+        above_(AboveOf(weights_)) {
+    packs_stored_ = true;
+    args_.has_zeros = !HasZeroPoint(*weights_.quantization, above_);
     args_.min = min;
     args_.max = max;
   }
@@ -59,7 +64,7 @@ class FewBitsStep final : public Step {
     args_.inputs = from.length;
     args_.outputs = static_cast<size_t>(weights_.shape[0]);
     if (to.length != args_.outputs || to.count != from.count) return Refuse();
-    x_stride_ = from.stride;
+    args_.x_stride = from.stride;
     args_.y_stride = to.stride;
     args_.block = BlockOf(*weights_.quantization, args_.inputs);
     args_.panel_words =
@@ -71,16 +76,14 @@ class FewBitsStep final : public Step {
   }
 
   Status Bind(void* workspace) override {
-    x_ = node_.in(0).as<const float>();
+    args_.x = node_.in(0).as<const float>();
     args_.y = node_.out(0).as<float>();
     workspace_ = static_cast<float*>(workspace);
     return OkStatus();
   }
 
   Status Run() override {
-    as_many_ = rows_ >= kManyFewBitsRows || !PrepareRows();
-    args_.x = as_many_ ? x_ : workspace_;
-    args_.x_stride = as_many_ ? x_stride_ : args_.inputs;
+    as_many_ = rows_ >= kManyFewBitsRows || !LeaveRoom();
     pthreadpool_parallelize_2d_with_thread(
         environment_.pool,
         [](void* step, size_t thread, size_t block, size_t part) {
@@ -101,20 +104,15 @@ class FewBitsStep final : public Step {
     const size_t parts = DivideUp(tasks, blocks);
     part_panels_ = DivideUp(DivideUp(panels_, parts), kMostFewBitsPanels) * kMostFewBitsPanels;
     leads_ = part_panels_ >= panels_;
-    const size_t prepared = rows_ < kManyFewBitsRows ? rows_ * (args_.inputs + args_.blocks()) : 0;
-    workspace_bytes_ = std::max(threads * kFewBitsScratch, prepared) * sizeof(float);
+    workspace_bytes_ = threads * kFewBitsScratch * sizeof(float);
   }
 
-  /// For the kernel of few rows. False: infinities, which that one would multiply by 0 where the weights are
-  /// none, or what makes some.
-  bool PrepareRows() {
-    float* const sums = workspace_ + rows_ * args_.inputs;
-    args_.x_sums = sums;
+  bool LeaveRoom() const {
     for (size_t row = 0; row < rows_; ++row) {
-      kernels_.prepare(x_ + row * x_stride_, args_.inputs, args_.block, workspace_ + row * args_.inputs,
-                       sums + row * args_.blocks());
+      const float* const x = args_.x + row * args_.x_stride;
+      if (!std::all_of(x, x + args_.inputs, LeavesRoom)) return false;
     }
-    return std::all_of(sums, sums + rows_ * args_.blocks(), [](float sum) { return std::isfinite(sum); });
+    return true;
   }
 
   void RunPart(size_t thread, size_t block, size_t part) const {
@@ -162,9 +160,9 @@ class FewBitsStep final : public Step {
   }
 
   void PackWeights(int32_t* to) const {
-    // In which i4 and 8 more differ, or i8 and 128 more.
+    // In which u4 and 8 less differ, or u8 and 128 less.
     const uint32_t high = HasEightBits(weights_) ? 0x80808080 : 0x88888888;
-    const uint32_t turned = IsSigned(weights_) ? high : 0;
+    const uint32_t turned = above_ == 0 ? 0 : high;
     const Quantization& quantization = *weights_.quantization;
     const ScaleIndex scale_of(quantization, weights_.shape);
     const size_t lanes = kernels_.lanes;
@@ -175,7 +173,7 @@ class FewBitsStep final : public Step {
       for (size_t begin = 0; begin < args_.inputs; begin += args_.block) {
         const int64_t scale = scale_of(static_cast<int64_t>(output * args_.inputs + begin));
         const float numbers[] = {quantization.ScaleAt(scale),
-                                 static_cast<float>(quantization.ZeroPointAt(scale) + below_)};
+                                 static_cast<float>(quantization.ZeroPointAt(scale) - above_)};
         for (size_t i = 0; i < (args_.has_zeros ? 2 : 1); ++i, at += lanes)
           std::memcpy(at, &numbers[i], sizeof(float));
         const size_t end = std::min(begin + args_.block, args_.inputs);
@@ -192,12 +190,10 @@ class FewBitsStep final : public Step {
   const TensorView weights_;
   const FewBitsKernels& kernels_;
   const size_t of_word_;  ///< Inputs.
-  const int32_t below_;   ///< By how much codes are below those of the kernels.
+  const int32_t above_;
   FewBitsArgs args_;
   FixedArray<float> bias_;
-  const float* x_ = nullptr;
-  size_t x_stride_ = 0;
-  float* workspace_ = nullptr;  ///< Few rows as prepared, and their sums; or of each thread its own.
+  float* workspace_ = nullptr;  ///< Of each thread its own.
   size_t rows_ = 0;
   bool as_many_ = false;
   size_t block_rows_ = 0;
@@ -210,7 +206,7 @@ class FewBitsStep final : public Step {
 bool RunsFewBits(const NodeView& node, const Environment& environment) {
   const PlanTensor& tensor = node.input(kWeights);
   if (!tensor.constant || (tensor.wide == nullptr && tensor.view.quantization == nullptr)) return false;
-  const TensorView& weights = StoredWeights(node);
+  const TensorView weights = StoredWeights(node);
   const int bits = DTypeBits(weights.dtype);
   if ((bits != 4 && bits != 8) || weights.quantization == nullptr || weights.shape.rank() != 2) return false;
   if (environment.kernels->codes.few_bits[bits == 8 ? 1 : 0].product == nullptr) return false;

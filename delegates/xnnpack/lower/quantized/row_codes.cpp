@@ -54,10 +54,10 @@ Status RowTerms::Prepare(const NodeView& node, const TensorView& weights, size_t
   return OkStatus();
 }
 
-PackingKey RowTerms::Key(PackingKind kind, const NodeView& node) const {
+PackingKey RowTerms::Key(PackingKind kind, const NodeView& node, const TensorView& weights) const {
   PackingKey key;
   key.kind = kind;
-  key.dtype = DType::kI8;
+  key.dtype = weights.dtype;
   key.has_bias = true;
   key.weights = node.input(kWeights).hash;
   key.bias = HashOf({reinterpret_cast<const uint8_t*>(numbers_.data()), numbers_.size() * sizeof(float)});
@@ -88,7 +88,7 @@ Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& envir
     return LowerRowCodesConvolution(node, environment, weights);
   const float min = is_linear ? node.As<ClampAttrs>().min : node.As<Conv2dAttrs>().min;
   const float max = is_linear ? node.As<ClampAttrs>().max : node.As<Conv2dAttrs>().max;
-  if (kHasOwnKernels && RunsRowCodesDense(node, environment, weights))
+  if (kHasOwnKernels && HasRowCodesDense(*environment.kernels))
     return LowerRowCodesDense(node, environment, weights, min, max);
   return LowerRowCodesLinear(node, environment, weights, min, max);
 }

@@ -92,7 +92,7 @@ class RowTerms {
   /// where it does.
   const float* excess() const { return numbers_.size() > 2 * outputs_ ? bias() + outputs_ : nullptr; }
   /// Of weights that are packed with these; what depends on the kind is to be added.
-  PackingKey Key(PackingKind kind, const NodeView& node) const;
+  PackingKey Key(PackingKind kind, const NodeView& node, const TensorView& weights) const;
 
  private:
   FixedArray<float> numbers_;
@@ -110,9 +110,8 @@ inline bool IsAroundMiddle(const TensorView& weights) {
   return HasZeroPoint(*weights.quantization, MiddleCode(weights.dtype));
 }
 
-/// Whether kernels of ours take such a product of rows. They multiply pairs of i16, on CPUs that multiply no
-/// bytes faster, and know of zero points.
-bool RunsRowCodesDense(const NodeView& node, const Environment& environment, const TensorView& weights);
+/// Whether kernels of ours take such products of rows: they know of zero points.
+bool HasRowCodesDense(const Kernels& kernels);
 
 // The kinds. `weights` outlive the step; those of windows are around the middle of i8.
 Result<StepPointer> LowerRowCodesLinear(const NodeView& node, const Environment& environment,

@@ -12,6 +12,7 @@ class RowCodesConvolutionStep final : public Step {
   RowCodesConvolutionStep(const NodeView& node, const Environment& environment, const TensorView& weights)
       : Step(node, environment), weights_(weights), provider_(environment.weights) {
     wants_codes_ = true;
+    packs_stored_ = true;
   }
 
   Status Reshape() override {
@@ -72,7 +73,7 @@ class RowCodesConvolutionStep final : public Step {
     const ConvolutionGeometry& g = geometry_;
     RowTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, weights_, g.group_output_channels));
-    PackingKey key = terms.Key(PackingKind::kRowCodesConvolution, node_);
+    PackingKey key = terms.Key(PackingKind::kRowCodesConvolution, node_, weights_);
     // As of f32 (convolution.cpp).
     const bool any_pads = (g.pads[0] | g.pads[1] | g.pads[2] | g.pads[3]) != 0;
     const bool unit_strides = g.strides[0] == 1 && g.strides[1] == 1;

@@ -17,7 +17,8 @@ namespace {
 constexpr size_t kLeastRows = 12;
 /// Rows whose sums are made before they become real numbers: whole tiles of all kernels.
 constexpr size_t kSumRows = 48;
-constexpr size_t kInputsOfWord = sizeof(int32_t) / sizeof(int16_t);
+/// What bytes are more than codes.
+constexpr int kByteOfZero = 128;
 
 size_t Aligned(size_t bytes) { return DivideUp(bytes, 64) * 64; }
 
@@ -30,8 +31,10 @@ class RowCodesDenseStep final : public Step {
         min_(min),
         max_(max),
         tier_(*environment.kernels),
-        kernels_(tier_.codes) {
+        kernels_(tier_.codes),
+        of_bytes_(kernels_.sums_of_bytes != nullptr) {
     wants_codes_ = true;
+    packs_stored_ = true;
   }
 
   Status Reshape() override {
@@ -45,13 +48,14 @@ class RowCodesDenseStep final : public Step {
     y_stride_ = to.stride;
     panels_ = DensePanelCount(args_, tier_);
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
-    bands_.Divide(threads, panels_, sizeof(int16_t), packed_words() * sizeof(int32_t));
+    bands_.Divide(threads, panels_, element_bytes(), panels_words() * sizeof(int32_t));
     leads_ = bands_.parts == 1;
     at_once_ = DensePanelsAtOnce(args_, panel_words(), tier_, /*parts=*/1);
     // The last panel may be wider.
     args_.y_stride = std::min(DenseColumns(args_, tier_), (at_once_ + 1) * tier_.dense_outputs);
-    band_bytes_ = Aligned(bands_.band_elements * sizeof(int16_t) + sizeof(int32_t));
-    thread_bytes_ = band_bytes_ + Aligned(kSumRows * args_.y_stride * sizeof(int32_t));
+    band_bytes_ = Aligned(bands_.band_elements * element_bytes() + sizeof(int32_t));
+    sums_bytes_ = Aligned(kSumRows * args_.y_stride * sizeof(int32_t));
+    thread_bytes_ = band_bytes_ + sums_bytes_ + Aligned(bands_.band_lines * sizeof(RowOfSums));
     workspace_bytes_ = threads * thread_bytes_;
     SKIFF_RETURN_IF_ERROR(params_.Reshape(rows));
     return args_.weights != nullptr ? OkStatus() : Pack();
@@ -76,89 +80,144 @@ class RowCodesDenseStep final : public Step {
   }
 
  private:
+  size_t element_bytes() const { return of_bytes_ ? sizeof(uint8_t) : sizeof(int16_t); }
   /// Of an output: two that kernels of codes want, and the weights.
-  size_t panel_words() const { return 2 + args_.words(kInputsOfWord); }
-  size_t packed_words() const { return panel_words() * DenseColumns(args_, tier_); }
+  size_t panel_words() const { return 2 + args_.words(sizeof(int32_t) / element_bytes()); }
+  size_t panels_words() const { return panel_words() * DenseColumns(args_, tier_); }
+  /// By how much the codes of weights are more than what is packed; all of them the same for pairs.
+  int32_t WeightsZero() const {
+    const int32_t middle = MiddleCode(weights_.dtype);
+    const bool same = HasZeroPoint(*weights_.quantization, weights_.quantization->ZeroPointAt(0));
+    return same && !of_bytes_ ? weights_.quantization->ZeroPointAt(0) - middle : 0;
+  }
+
+  /// Of each output, and 0 beside them in the last vector.
+  Status PrepareTerms() {
+    RowTerms terms;
+    SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, weights_, args_.outputs));
+    const size_t columns = DenseColumns(args_, tier_);
+    SKIFF_RETURN_IF_ERROR(scales_.Allocate(2 * columns));
+    SKIFF_RETURN_IF_ERROR(zero_points_.Allocate(columns));
+    std::fill(scales_.begin(), scales_.end(), 0.0f);
+    std::fill(zero_points_.begin(), zero_points_.end(), 0);
+    std::copy_n(terms.scales(), args_.outputs, scales_.data());
+    std::copy_n(terms.bias(), args_.outputs, scales_.data() + columns);
+    const Quantization& quantization = *weights_.quantization;
+    for (size_t i = 0; i < args_.outputs; ++i) {
+      const int64_t at = quantization.per_tensor() ? 0 : static_cast<int64_t>(i);
+      zero_points_[i] = quantization.ZeroPointAt(at) - MiddleCode(weights_.dtype) - WeightsZero();
+      has_zeros_ = has_zeros_ || zero_points_[i] != 0;
+    }
+    return OkStatus();
+  }
 
   Status Pack() {
-    SKIFF_RETURN_IF_ERROR(terms_.Prepare(node_, weights_, args_.outputs));
+    SKIFF_RETURN_IF_ERROR(PrepareTerms());
     PackingKey key;
     key.kind = PackingKind::kRowCodesDense;
     key.dtype = weights_.dtype;
     key.weights = node_.input(1).hash;
-    const size_t parameters[] = {args_.run, args_.outputs, tier_.dense_outputs,
-                                 static_cast<size_t>(weights_.quantization->ZeroPointAt(0))};
+    const size_t parameters[] = {args_.run, args_.outputs, tier_.dense_outputs, element_bytes(),
+                                 static_cast<size_t>(WeightsZero())};
     std::copy(std::begin(parameters), std::end(parameters), key.parameters);
-    key.packed_bytes = packed_words() * sizeof(int32_t);
+    // Behind the panels each column's sum of weights.
+    key.packed_bytes = (panels_words() + DenseColumns(args_, tier_)) * sizeof(int32_t);
     const void* const packed =
         environment_.weights->FindOrPack(key, [&](void* blob) { PackWeights(static_cast<int32_t*>(blob)); });
     if (packed == nullptr)
       return Fail(StatusCode::kOutOfMemory, "node '%s': cannot allocate its packed weights", node_.name());
     args_.weights = static_cast<const int32_t*>(packed);
+    weight_sums_ = args_.weights + panels_words();
     return OkStatus();
   }
 
   void PackWeights(int32_t* to) const {
+    int32_t* const weight_sums = to + panels_words();
+    std::fill_n(weight_sums, DenseColumns(args_, tier_), 0);
     const bool is_signed = weights_.dtype == DType::kI8;
     CodeWeights weights;
     weights.first = weights_.as<const uint8_t>();
     weights.output_step = args_.run;
     weights.input_step = 1;
     weights.sign = is_signed ? 0 : 0x80;
-    weights.zero_point = weights_.quantization->ZeroPointAt(0) - MiddleCode(weights_.dtype);
+    weights.zero_point = WeightsZero();
     const size_t panel = tier_.dense_outputs;
     const size_t columns = DenseColumns(args_, tier_);
     for (size_t first = 0, width = 0; first < columns; first += width) {
       width = columns - first < 2 * panel ? columns - first : panel;
       int64_t sums[kMostPanelColumns] = {};
+      const size_t exist = std::min(width, args_.outputs - first);
       std::fill_n(to, 2 * width, 0);
-      PackCodePanel<int16_t>(weights, args_, first, std::min(width, args_.outputs - first), width,
-                             to + 2 * width, sums);
+      if (of_bytes_)
+        PackCodePanel<int8_t>(weights, args_, first, exist, width, to + 2 * width, sums);
+      else
+        PackCodePanel<int16_t>(weights, args_, first, exist, width, to + 2 * width, sums);
+      for (size_t i = 0; i < exist; ++i) weight_sums[first + i] = static_cast<int32_t>(sums[i]);
       to += panel_words() * width;
     }
   }
 
   void RunPart(size_t thread, size_t band, size_t part) const {
     const WindowBands::Band at = bands_.BandAt(band);
-    const size_t inputs = args_.run;
     uint8_t* const mine = workspace_ + thread * thread_bytes_;
-    auto* const made = reinterpret_cast<int16_t*>(mine);
     auto* const sums = reinterpret_cast<int32_t*>(mine + band_bytes_);
-    for (size_t row = 0; row < at.lines; ++row) {
-      const size_t from = at.output_pixel + row;
-      kernels_.widen[0](inputs, codes_->codes() + from * inputs, row_params_[from].zero_point,
-                        made + row * inputs);
-    }
+    auto* const rows_of_sums = reinterpret_cast<RowOfSums*>(mine + band_bytes_ + sums_bytes_);
+    const size_t row_bytes = args_.run * element_bytes();
+    for (size_t row = 0; row < at.lines; ++row)
+      rows_of_sums[row] = MakeRow(at.output_pixel + row, mine + row * row_bytes);
     // The last row's last word may reach further.
-    std::memset(made + at.lines * inputs, 0, sizeof(int32_t));
+    std::memset(mine + at.lines * row_bytes, 0, sizeof(int32_t));
     bands_.ForPart(part, panels_, at_once_, [&](size_t, size_t first_panel, size_t end_panel) {
       const size_t first = first_panel * tier_.dense_outputs;
       CodeDenseArgs args = args_;
       args.weights += first * panel_words();
       args.outputs -= first;
       args.y = sums;
-      const size_t outputs =
-          end_panel < panels_ ? (end_panel - first_panel) * tier_.dense_outputs : args.outputs;
+      RowsOfSumsArgs put = ArgsOf(first);
+      put.sums = sums;
+      put.columns = end_panel < panels_ ? (end_panel - first_panel) * tier_.dense_outputs : args.outputs;
       for (size_t row = 0; row < at.lines; row += kSumRows) {
         const size_t rows = std::min(kSumRows, at.lines - row);
-        args.x = made + row * inputs;
-        kernels_.sums(args, 0, rows, 0, end_panel - first_panel);
-        for (size_t i = 0; i < rows; ++i)
-          PutRow(at.output_pixel + row + i, first, outputs, sums + i * args.y_stride);
+        args.x = mine + row * row_bytes;
+        (of_bytes_ ? kernels_.sums_of_bytes : kernels_.sums)(args, 0, rows, 0, end_panel - first_panel);
+        put.rows = rows_of_sums + row;
+        put.y = y_ + (at.output_pixel + row) * y_stride_ + first;
+        kernels_.rows_of_sums(put, rows);
       }
     });
     FollowUp(at.output_pixel, at.output_pixels);
   }
 
-  void PutRow(size_t row, size_t first, size_t outputs, const int32_t* sums) const {
-    float* const y = y_ + row * y_stride_ + first;
-    const float scale = row_params_[row].scale;
-    if (!std::isfinite(scale)) {
-      std::fill_n(y, outputs, std::numeric_limits<float>::quiet_NaN());
-      return;
+  /// A row of codes as kernels multiply it.
+  RowOfSums MakeRow(size_t row, uint8_t* to) const {
+    const size_t inputs = args_.run;
+    const int8_t* const codes = codes_->codes() + row * inputs;
+    const xnn_quantization_params& params = row_params_[row];
+    RowOfSums made;
+    made.scale = std::isfinite(params.scale) ? params.scale : std::numeric_limits<float>::quiet_NaN();
+    if (has_zeros_)
+      made.codes_sum = kernels_.sum[0](inputs, codes) - static_cast<int32_t>(inputs) * params.zero_point;
+    if (of_bytes_) {
+      made.zero_point = params.zero_point + kByteOfZero;
+      kernels_.to_bytes[0](inputs, codes, -kByteOfZero, to);
+    } else {
+      kernels_.widen[0](inputs, codes, params.zero_point, reinterpret_cast<int16_t*>(to));
     }
-    kernels_.row_of_sums(outputs, sums, y,
-                         {scale, terms_.scales() + first, terms_.bias() + first, min_, max_});
+    return made;
+  }
+
+  /// Of the columns from `first` on.
+  RowsOfSumsArgs ArgsOf(size_t first) const {
+    RowsOfSumsArgs args;
+    args.sums_stride = args_.y_stride;
+    args.y_stride = y_stride_;
+    if (of_bytes_) args.weight_sums = weight_sums_ + first;
+    if (has_zeros_) args.zero_points = zero_points_.data() + first;
+    args.scales = scales_.data() + first;
+    args.bias = scales_.data() + scales_.size() / 2 + first;
+    args.min = min_;
+    args.max = max_;
+    return args;
   }
 
   const TensorView weights_;
@@ -166,33 +225,78 @@ class RowCodesDenseStep final : public Step {
   const float max_;
   const Kernels& tier_;
   const CodeKernels& kernels_;
-  RowTerms terms_;
+  const bool of_bytes_;
+  FixedArray<float> scales_;         ///< Of each column, and then biases.
+  FixedArray<int32_t> zero_points_;  ///< Of the packed weights of each column.
+  bool has_zeros_ = false;
+  const int32_t* weight_sums_ = nullptr;
   RowParams params_;
   const xnn_quantization_params* row_params_ = nullptr;
   float* y_ = nullptr;
   size_t y_stride_ = 0;
-  uint8_t* workspace_ = nullptr;  ///< Of each thread a band of rows, then sums.
+  uint8_t* workspace_ = nullptr;  ///< Of each thread a band of rows, then sums, then what these mean.
   CodeDenseArgs args_;            ///< Of the sums.
   WindowBands bands_;
   size_t panels_ = 0;
   size_t at_once_ = 0;  ///< Panels.
   size_t band_bytes_ = 0;
+  size_t sums_bytes_ = 0;
   size_t thread_bytes_ = 0;
+};
+
+/// Chooses at each new shape: few rows do not pay for the second byte of pairs. XNNPACK's way rounds where
+/// weights have zero points.
+class ByShapeStep final : public Step {
+ public:
+  ByShapeStep(const NodeView& node, const Environment& environment, const TensorView& weights, float min,
+              float max)
+      : Step(node, environment), weights_(weights), min_(min), max_(max) {
+    wants_codes_ = true;
+    packs_stored_ = true;
+  }
+
+  Status Reshape() override {
+    const TensorView& x = node_.in(0);
+    const auto rows = static_cast<size_t>(x.shape.elements() / std::max<int64_t>(x.shape.last(), 1));
+    const bool own = rows >= kLeastRows || !IsAroundMiddle(weights_);
+    StepPointer& way = ways_[own ? 1 : 0];
+    if (way == nullptr) {
+      SKIFF_ASSIGN_OR_RETURN(way, own ? MakeStep<RowCodesDenseStep>(node_, environment_, weights_, min_, max_)
+                                      : LowerRowCodesLinear(node_, environment_, weights_, min_, max_));
+    }
+    chosen_ = way.get();
+    SKIFF_RETURN_IF_ERROR(chosen_->Reshape());
+    workspace_bytes_ = chosen_->workspace_bytes();
+    leads_ = chosen_->leads();
+    return OkStatus();
+  }
+  Status Bind(void* workspace) override {
+    chosen_->SetCodes(codes_);
+    return chosen_->Bind(workspace);
+  }
+  Status Run() override {
+    chosen_->SetFollower(follower());
+    return chosen_->Run();
+  }
+
+ private:
+  const TensorView weights_;
+  const float min_;
+  const float max_;
+  StepPointer ways_[2];
+  Step* chosen_ = nullptr;
 };
 
 }  // namespace
 
-bool RunsRowCodesDense(const NodeView& node, const Environment& environment, const TensorView& weights) {
-  const CodeKernels& kernels = environment.kernels->codes;
-  const TensorView& x = node.in(0);
-  const auto rows = static_cast<size_t>(x.shape.elements() / std::max<int64_t>(x.shape.last(), 1));
-  return kernels.sums != nullptr && kernels.row_of_sums != nullptr && rows >= kLeastRows &&
-         HasZeroPoint(*weights.quantization, weights.quantization->ZeroPointAt(0));
+bool HasRowCodesDense(const Kernels& kernels) {
+  return kernels.codes.rows_of_sums != nullptr &&
+         (kernels.codes.sums != nullptr || kernels.codes.sums_of_bytes != nullptr);
 }
 
 Result<StepPointer> LowerRowCodesDense(const NodeView& node, const Environment& environment,
                                        const TensorView& weights, float min, float max) {
-  return MakeStep<RowCodesDenseStep>(node, environment, weights, min, max);
+  return MakeStep<ByShapeStep>(node, environment, weights, min, max);
 }
 
 }  // namespace skiff::xnnpack

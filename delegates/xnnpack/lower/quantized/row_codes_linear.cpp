@@ -14,6 +14,7 @@ class RowCodesLinearStep final : public Step {
                      float min, float max)
       : Step(node, environment), weights_(weights), min_(min), max_(max), provider_(environment.weights) {
     wants_codes_ = true;
+    packs_stored_ = true;
   }
 
   Status Reshape() override {
@@ -76,20 +77,25 @@ class RowCodesLinearStep final : public Step {
 
   Status Create() {
     SKIFF_RETURN_IF_ERROR(terms_.Prepare(node_, weights_, outputs_));
-    const bool clamps = terms_.excess() == nullptr;
+    float min = min_;
+    float max = max_;
+    if (terms_.excess() != nullptr) {  // Clamped behind what is added.
+      min = -kInfinity;
+      max = kInfinity;
+    }
     const bool is_signed = weights_.dtype == DType::kI8;
     FixedArray<int8_t> centred;
     if (!is_signed) SKIFF_RETURN_IF_ERROR(CentreWeights(&centred));
-    PackingKey key = terms_.Key(PackingKind::kRowCodesLinear, node_);
+    PackingKey key = terms_.Key(PackingKind::kRowCodesLinear, node_, weights_);
     key.parameters[0] = inputs_;
     key.parameters[1] = outputs_;
-    return provider_.Make(
-        operator_, key, {inputs_, outputs_}, [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
-          return xnn_create_fully_connected_nc_qd8_f32_qc8w(
-              inputs_, outputs_, inputs_, stride_, terms_.scales(),
-              is_signed ? weights_.as<const int8_t>() : centred.data(), terms_.bias(),
-              clamps ? min_ : -kInfinity, clamps ? max_ : kInfinity, /*flags=*/0, nullptr, cache, made);
-        });
+    return provider_.Make(operator_, key, {inputs_, outputs_},
+                          [&](xnn_weights_cache_t cache, xnn_operator_t* made) {
+                            return xnn_create_fully_connected_nc_qd8_f32_qc8w(
+                                inputs_, outputs_, inputs_, stride_, terms_.scales(),
+                                is_signed ? weights_.as<const int8_t>() : centred.data(), terms_.bias(), min,
+                                max, /*flags=*/0, nullptr, cache, made);
+                          });
   }
 
   const TensorView weights_;
