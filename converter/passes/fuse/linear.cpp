@@ -167,8 +167,8 @@ std::string Rescale(Graph& graph, NodeId id, const ChannelAffine& affine) {
   }
   if (!IsAll(affine.factor, 1)) {
     const ValueId constant = ConstantOf(graph, old_weights);
-    const std::string obstacle = constant == old_weights ? ScaleNumbers(graph, id, affine.factor)
-                                                         : ScaleScales(graph, id, constant, affine.factor);
+    std::string obstacle = constant == old_weights ? ScaleNumbers(graph, id, affine.factor)
+                                                   : ScaleScales(graph, id, constant, affine.factor);
     if (!obstacle.empty()) return obstacle;
   }
   if (old_bias == kNoValue && IsAll(bias, 0)) return "";
