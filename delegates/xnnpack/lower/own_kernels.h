@@ -100,7 +100,14 @@ Result<StepPointer> LowerXnnpackSoftmax(const NodeView& node, const Environment&
 /// Products of i8 are so much faster than those of f32 that other work pays: instructions multiply four pairs
 /// of bytes and add them to a sum.
 bool HasFasterSums(const Kernels& kernels);
-/// True for a product of codes (Conv2d, FullyConnected, MatMul) that kernels of ours compute.
+/// Fewer rows do not fill a tile, and meet each weight too seldom to pay for the second byte that pairs of
+/// codes have.
+inline constexpr size_t kLeastCodeRows = 12;
+/// Of the result: its extents but the last one.
+size_t RowsOfProduct(const NodeView& node);
+/// True for a product of codes (Conv2d, FullyConnected, MatMul) that kernels of ours may compute; and where
+/// they do at this shape.
+bool TakesCodeDense(const NodeView& node, const Environment& environment);
 bool RunsCodeDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,
                                    const DenseLayer& layer);

@@ -2,6 +2,9 @@
 // and the last one computes on integers, and on XNNPACK.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include <fmt/format.h>
 
 #include "convert.h"
@@ -223,6 +226,40 @@ TEST(ComposedTables, RoundTwiceAsTheirPartsDo) {
         EXPECT_EQ(got.at("y").ToDoubles(), RunSession(**reference, {{"x", x}}).at("y").ToDoubles());
       }
     }
+  }
+}
+
+/// Few rows and many go different ways, in one Session.
+TEST(IntegerNets, RowsMayBecomeMore) {
+  const Graph graph = ParseGraph(R"(graph rows {
+    input x: f32[N, 40]
+    const w: i8[70, 40] {scale=0.01} = seed 1
+    const v: u8[24, 70] {scale=0.01, zero_point=117} = seed 2
+    q: i8 {scale=0.01, zero_point=3} = Quantize(x)
+    r = Dequantize(q)
+    wr = Dequantize(w)
+    m = FullyConnected(r, wr)
+    mq: i8 {scale=0.02, zero_point=-5} = Quantize(m)
+    mr = Dequantize(mq)
+    y = Softplus(mr)
+    yq: u8 {scale=0.02, zero_point=0} = Quantize(y)
+    yr = Dequantize(yq)
+    vr = Dequantize(v)
+    z = FullyConnected(yr, vr)
+    zq: u8 {scale=0.05, zero_point=130} = Quantize(z)
+    out = Dequantize(zq)
+    output out
+  })");
+  OpenedModel opened(graph);
+  auto session = std::move(Session::Create(*opened.model, {}).value());
+  for (const int64_t rows : {1, 40, 3, 12}) {
+    SCOPED_TRACE(rows);
+    const std::map<std::string, TensorData> inputs = {{"x", RandomTensor(DType::kF32, {rows, 40}, 6)}};
+    const Difference difference =
+        Compare(RunSession(*session, inputs).at("out"), Evaluate(graph, inputs).at("out"));
+    EXPECT_LE(difference.difference, 0.0501) << "more than a code";
+    for (int i = 0; i < session->node_count(); ++i)
+      EXPECT_FALSE(session->node(i).fell_back) << session->node(i).name;
   }
 }
 

@@ -15,9 +15,6 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Fewer rows do not fill a tile, and meet each weight too seldom to pay for the second byte that pairs have.
-constexpr size_t kLeastRows = 12;
-
 /// Those of shorter vectors, where groups fill these and the best ones multiply no bytes.
 const Kernels& KernelsFor(const NodeView& node, const Kernels& best) {
   const Kernels* const narrower = best.narrower;
@@ -239,16 +236,23 @@ bool HasFasterSums(const Kernels& kernels) {
   return kernels.codes.dense_of_bytes != nullptr || kernels.codes.dense == nullptr;
 }
 
-bool RunsCodeDense(const NodeView& node, const Environment& environment) {
+size_t RowsOfProduct(const NodeView& node) {
+  const Shape& y = node.out(0).shape;
+  return static_cast<size_t>(y.elements() / std::max<int64_t>(y.last(), 1));
+}
+
+bool TakesCodeDense(const NodeView& node, const Environment& environment) {
   const TensorView& x = node.in(0);
   if (x.quantization == nullptr || DTypeSize(x.dtype) != 1) return false;
   if (environment.kernels->codes.dense == nullptr || SuitsXnnpack(node, *environment.kernels)) return false;
-  const size_t rows =
-      static_cast<size_t>(node.out(0).shape.elements() / std::max<int64_t>(node.out(0).shape.last(), 1));
   // Windows of one channel are for XNNPACK's depthwise kernels.
   const bool depthwise =
       node.op() == OpCode::kConv2d && node.As<Conv2dAttrs>().groups > 1 && node.in(1).shape[3] == 1;
-  return rows >= kLeastRows && !depthwise;
+  return !depthwise;
+}
+
+bool RunsCodeDense(const NodeView& node, const Environment& environment) {
+  return TakesCodeDense(node, environment) && RowsOfProduct(node) >= kLeastCodeRows;
 }
 
 Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,

@@ -1,6 +1,7 @@
 // Rows times constant codes: of codes, or of f32.
 #include <cmath>
 
+#include "delegates/xnnpack/lower/by_shape.h"
 #include "delegates/xnnpack/lower/operator.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
@@ -154,9 +155,24 @@ class QuantizedWeightsStep final : public WeightedRowsStep {
   }
 };
 
+class QuantizedByShapeStep final : public ByShapeStep {
+ public:
+  QuantizedByShapeStep(const NodeView& node, const Environment& environment, const Layer& layer)
+      : ByShapeStep(node, environment), layer_(layer) {}
+
+ private:
+  size_t Choose() const override { return RowsOfProduct(node_) >= kLeastCodeRows ? 1 : 0; }
+  Result<StepPointer> Make(size_t way) const override {
+    return way == 1 ? LowerCodeDense(node_, environment_, {layer_.min, layer_.max, layer_.transposed})
+                    : MakeStep<QuantizedLinearStep>(node_, environment_, layer_);
+  }
+
+  const Layer layer_;
+};
+
 Result<StepPointer> LowerLayer(const NodeView& node, const Environment& environment, const Layer& layer) {
-  if (kHasOwnKernels && RunsCodeDense(node, environment))
-    return LowerCodeDense(node, environment, {layer.min, layer.max, layer.transposed});
+  if (kHasOwnKernels && TakesCodeDense(node, environment))
+    return MakeStep<QuantizedByShapeStep>(node, environment, layer);
   if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
   if (kHasOwnKernels && !layer.transposed && RunsFewBits(node, environment))
     return LowerFewBits(node, environment, layer.min, layer.max);

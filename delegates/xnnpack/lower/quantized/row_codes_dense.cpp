@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "delegates/xnnpack/lower/by_shape.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/code_panel.h"
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
@@ -13,8 +14,6 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// As of other products of pairs (dense.cpp).
-constexpr size_t kLeastRows = 12;
 /// Rows whose sums are made before they become real numbers: whole tiles of all kernels.
 constexpr size_t kSumRows = 48;
 /// What bytes are more than codes.
@@ -244,47 +243,28 @@ class RowCodesDenseStep final : public Step {
   size_t thread_bytes_ = 0;
 };
 
-/// Chooses at each new shape: few rows do not pay for the second byte of pairs. XNNPACK's way rounds where
-/// weights have zero points.
-class ByShapeStep final : public Step {
+/// Few rows do not pay for the second byte of pairs. XNNPACK's way rounds where weights have zero points.
+class RowCodesByShapeStep final : public ByShapeStep {
  public:
-  ByShapeStep(const NodeView& node, const Environment& environment, const TensorView& weights, float min,
-              float max)
-      : Step(node, environment), weights_(weights), min_(min), max_(max) {
+  RowCodesByShapeStep(const NodeView& node, const Environment& environment, const TensorView& weights,
+                      float min, float max)
+      : ByShapeStep(node, environment), weights_(weights), min_(min), max_(max) {
     wants_codes_ = true;
     packs_stored_ = true;
   }
 
-  Status Reshape() override {
-    const TensorView& x = node_.in(0);
-    const auto rows = static_cast<size_t>(x.shape.elements() / std::max<int64_t>(x.shape.last(), 1));
-    const bool own = rows >= kLeastRows || !IsAroundMiddle(weights_);
-    StepPointer& way = ways_[own ? 1 : 0];
-    if (way == nullptr) {
-      SKIFF_ASSIGN_OR_RETURN(way, own ? MakeStep<RowCodesDenseStep>(node_, environment_, weights_, min_, max_)
-                                      : LowerRowCodesLinear(node_, environment_, weights_, min_, max_));
-    }
-    chosen_ = way.get();
-    SKIFF_RETURN_IF_ERROR(chosen_->Reshape());
-    workspace_bytes_ = chosen_->workspace_bytes();
-    leads_ = chosen_->leads();
-    return OkStatus();
+ private:
+  size_t Choose() const override {
+    return RowsOfProduct(node_) >= kLeastCodeRows || !IsAroundMiddle(weights_) ? 1 : 0;
   }
-  Status Bind(void* workspace) override {
-    chosen_->SetCodes(codes_);
-    return chosen_->Bind(workspace);
-  }
-  Status Run() override {
-    chosen_->SetFollower(follower());
-    return chosen_->Run();
+  Result<StepPointer> Make(size_t way) const override {
+    return way == 1 ? MakeStep<RowCodesDenseStep>(node_, environment_, weights_, min_, max_)
+                    : LowerRowCodesLinear(node_, environment_, weights_, min_, max_);
   }
 
- private:
   const TensorView weights_;
   const float min_;
   const float max_;
-  StepPointer ways_[2];
-  Step* chosen_ = nullptr;
 };
 
 }  // namespace
@@ -296,7 +276,7 @@ bool HasRowCodesDense(const Kernels& kernels) {
 
 Result<StepPointer> LowerRowCodesDense(const NodeView& node, const Environment& environment,
                                        const TensorView& weights, float min, float max) {
-  return MakeStep<ByShapeStep>(node, environment, weights, min, max);
+  return MakeStep<RowCodesByShapeStep>(node, environment, weights, min, max);
 }
 
 }  // namespace skiff::xnnpack

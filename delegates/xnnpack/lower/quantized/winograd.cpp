@@ -2,6 +2,7 @@
 // way's, where that takes longer.
 #include <algorithm>
 
+#include "delegates/xnnpack/lower/by_shape.h"
 #include "delegates/xnnpack/lower/quantized/code_panel.h"
 #include "delegates/xnnpack/lower/quantized/lowerings.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
@@ -161,35 +162,22 @@ class CodeWinogradStep final : public WinogradTiles {
 /// gained nothing on a Zen 5, a net's weights no longer fit the last cache.
 constexpr double kLoadCost = 24;
 
-/// Chooses the way at each new shape.
-class ByShapeStep final : public Step {
+class WinogradByShapeStep final : public ByShapeStep {
  public:
-  using Step::Step;
-
-  Status Reshape() override {
-    const Shape& w = node_.in(1).shape;
-    const Shape& y = node_.out(0).shape;
-    const bool by_tiles = WinogradCost(kCodeWinogradTile, kCodeWinogradPoints, w, y, Ints{1, 1}, kLoadCost) *
-                              kLeastWinogradGain <
-                          DirectCost(y, kLoadCost);
-    StepPointer& way = ways_[by_tiles ? 1 : 0];
-    if (way == nullptr) {
-      const auto& attrs = node_.As<Conv2dAttrs>();
-      SKIFF_ASSIGN_OR_RETURN(
-          way, by_tiles ? MakeStep<CodeWinogradStep>(node_, environment_)
-                        : LowerCodeDense(node_, environment_, {attrs.min, attrs.max, /*transposed=*/false}));
-    }
-    chosen_ = way.get();
-    SKIFF_RETURN_IF_ERROR(chosen_->Reshape());
-    workspace_bytes_ = chosen_->workspace_bytes();
-    return OkStatus();
-  }
-  Status Bind(void* workspace) override { return chosen_->Bind(workspace); }
-  Status Run() override { return chosen_->Run(); }
+  using ByShapeStep::ByShapeStep;
 
  private:
-  StepPointer ways_[2];
-  Step* chosen_ = nullptr;
+  size_t Choose() const override {
+    const Shape& w = node_.in(1).shape;
+    const Shape& y = node_.out(0).shape;
+    const double by_tiles = WinogradCost(kCodeWinogradTile, kCodeWinogradPoints, w, y, Ints{1, 1}, kLoadCost);
+    return by_tiles * kLeastWinogradGain < DirectCost(y, kLoadCost) ? 1 : 0;
+  }
+  Result<StepPointer> Make(size_t way) const override {
+    const auto& attrs = node_.As<Conv2dAttrs>();
+    return way == 1 ? MakeStep<CodeWinogradStep>(node_, environment_)
+                    : LowerCodeDense(node_, environment_, {attrs.min, attrs.max, /*transposed=*/false});
+  }
 };
 
 }  // namespace
@@ -205,7 +193,7 @@ bool MayRunCodeWinograd(const NodeView& node, const Environment& environment) {
 }
 
 Result<StepPointer> LowerCodeWinograd(const NodeView& node, const Environment& environment) {
-  return MakeStep<ByShapeStep>(node, environment);
+  return MakeStep<WinogradByShapeStep>(node, environment);
 }
 
 }  // namespace skiff::xnnpack
