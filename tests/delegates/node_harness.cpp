@@ -78,8 +78,9 @@ std::vector<double> OtherElements(const Argument& argument, const std::vector<do
     std::rotate(others.begin(), others.begin() + (others.empty() ? 0 : 1), others.end());
   } else {
     std::mt19937 random(~seed);
-    const double low = argument.low < argument.high ? argument.low : argument.low / 2;
-    std::uniform_real_distribution<double> distribution(low, argument.high);
+    const double half = argument.low < argument.high ? argument.low : argument.low / 2;
+    std::uniform_real_distribution<double> distribution(std::min(argument.low, half),
+                                                        std::max(argument.high, half));
     for (double& element : others) element = distribution(random);
   }
   return others;
