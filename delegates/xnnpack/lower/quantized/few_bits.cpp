@@ -147,8 +147,8 @@ class FewBitsStep final : public Step {
         quantization.per_tensor() ? &quantization.zero_point : quantization.zero_points;
     const size_t zero_bytes = args_.has_zeros && zeros != nullptr ? count * sizeof(int32_t) : 0;
     const ContentHash zeros_hash = HashOf({reinterpret_cast<const uint8_t*>(zeros), zero_bytes});
-    const size_t parameters[] = {args_.inputs, args_.outputs,  args_.block,    kernels_.lanes,
-                                 zero_bytes,   zeros_hash.low, zeros_hash.high};
+    const uint64_t parameters[] = {args_.inputs, args_.outputs,  args_.block,    kernels_.lanes,
+                                   zero_bytes,   zeros_hash.low, zeros_hash.high};
     std::copy(std::begin(parameters), std::end(parameters), key.parameters);
     key.packed_bytes = panels_ * args_.panel_words * sizeof(int32_t);
     const void* const packed =
