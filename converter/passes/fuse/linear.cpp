@@ -104,7 +104,8 @@ std::string ScaleScales(Graph& graph, NodeId id, ValueId codes, const std::vecto
   for (size_t i = 0; i < factors.size(); ++i) {
     const int64_t at = before.per_tensor() ? 0 : static_cast<int64_t>(i);
     const double scale = static_cast<double>(before.ScaleAt(at)) * factors[i];
-    if (!(scale > 0) || !IsNormalIn(DType::kF32, scale)) return "no scale of its weights is so";
+    if (!(scale > 0) || !IsNormalIn(DType::kF32, scale))
+      return "a scale of its weights would not be a positive number with all its digits";
     scales.push_back(static_cast<float>(scale));
     if (!HasZeroPoint(before, 0)) zero_points.push_back(before.ZeroPointAt(at));
   }

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string_view>
 
@@ -103,14 +104,19 @@ void ExpectNear(const NamedTensors& got, const NamedTensors& expected) {
   }
 }
 
+/// Threads share its work, however small it is.
+std::unique_ptr<Session> SharedAmong(int threads, const OpenedModel& opened) {
+  SessionOptions options;
+  options.threads = threads;
+  options.thread_small_work = true;
+  return std::move(Session::Create(*opened.model, options).value());
+}
+
 TEST(Dynamic, ComputesWhatTheGraphSays) {
   const Graph graph = Dynamic(kNet);
   OpenedModel opened(graph);
   for (const int threads : {1, 2}) {
-    SessionOptions options;
-    options.threads = threads;
-    options.thread_small_work = true;
-    auto session = std::move(Session::Create(*opened.model, options).value());
+    const auto session = SharedAmong(threads, opened);
     for (const int64_t batch : {1, 3, 2}) {
       SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
       ExpectNear(RunSession(*session, Batch(batch, 5)), Evaluate(graph, Batch(batch, 5)));
@@ -147,10 +153,7 @@ TEST(Dynamic, WeightsMayHaveZeroPoints) {
   const Graph graph = ParseGraph(kZeroPoints);
   OpenedModel opened(graph);
   for (const int threads : {1, 2}) {
-    SessionOptions options;
-    options.threads = threads;
-    options.thread_small_work = true;
-    auto session = std::move(Session::Create(*opened.model, options).value());
+    const auto session = SharedAmong(threads, opened);
     for (const int64_t batch : {1, 30, 1, 2}) {  // Few rows, and many.
       SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
       const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {batch, 7, 63}, 6)}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/code_range.h"
+#include "core/wide_constant.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 #include "delegates/xnnpack/lower/step.h"
 #include "skiff/quantization.h"
@@ -10,6 +11,13 @@ namespace skiff::xnnpack {
 
 /// Of an output with one scale, limited to real numbers.
 CodeParams CodeParamsOf(const TensorView& y, float min, float max);
+
+/// A constant as the file has it, which tensors of other shapes may share.
+inline TensorView AsStored(const PlanTensor& tensor) {
+  TensorView stored = tensor.wide == nullptr ? tensor.view : tensor.wide->stored();
+  stored.shape = tensor.view.shape;
+  return stored;
+}
 
 /// The index of kernels of i8 and u8.
 inline size_t CodeTypeOf(DType dtype) { return dtype == DType::kI8 ? 0 : 1; }

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "core/fixed_array.h"
-#include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
@@ -16,14 +15,6 @@ namespace {
 
 constexpr size_t kWeights = 1;
 constexpr size_t kBias = 2;
-
-/// [outputs, inputs] as the file has them. Tensors of other shapes may share them.
-TensorView StoredWeights(const NodeView& node) {
-  const PlanTensor& tensor = node.input(kWeights);
-  TensorView weights = tensor.wide != nullptr ? tensor.wide->stored() : tensor.view;
-  weights.shape = tensor.view.shape;
-  return weights;
-}
 
 bool HasEightBits(const TensorView& weights) { return DTypeBits(weights.dtype) == 8; }
 size_t InputsOfWord(const TensorView& weights) {
@@ -48,7 +39,7 @@ class FewBitsStep final : public Step {
  public:
   FewBitsStep(const NodeView& node, const Environment& environment, float min, float max)
       : Step(node, environment),
-        weights_(StoredWeights(node)),
+        weights_(AsStored(node.input(kWeights))),
         kernels_(environment.kernels->codes.few_bits[HasEightBits(weights_) ? 1 : 0]),
         of_word_(InputsOfWord(weights_)),
         above_(AboveOf(weights_)) {
@@ -206,7 +197,7 @@ class FewBitsStep final : public Step {
 bool RunsFewBits(const NodeView& node, const Environment& environment) {
   const PlanTensor& tensor = node.input(kWeights);
   if (!tensor.constant || (tensor.wide == nullptr && tensor.view.quantization == nullptr)) return false;
-  const TensorView weights = StoredWeights(node);
+  const TensorView weights = AsStored(tensor);
   const int bits = DTypeBits(weights.dtype);
   if ((bits != 4 && bits != 8) || weights.quantization == nullptr || weights.shape.rank() != 2) return false;
   if (environment.kernels->codes.few_bits[bits == 8 ? 1 : 0].product == nullptr) return false;

@@ -1,6 +1,5 @@
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
 
-#include "core/wide_constant.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
 #include "delegates/xnnpack/quantized_support.h"
@@ -24,8 +23,7 @@ std::optional<NodeView> CodesBehind(const NodeView& node) {
 /// i8 or u8, with one scale or one for each output; of a Conv2d as the file has them. Nothing: others.
 std::optional<TensorView> WeightsOf(const NodeView& node) {
   const PlanTensor& tensor = node.input(kWeights);
-  TensorView weights = tensor.wide == nullptr ? tensor.view : tensor.wide->stored();
-  weights.shape = tensor.view.shape;
+  const TensorView weights = AsStored(tensor);
   const Shape& shape = weights.shape;
   const bool bias = !node.Has(kBias) || (node.input(kBias).constant && node.in(kBias).dtype == DType::kF32);
   const bool bytes = weights.dtype == DType::kI8 || weights.dtype == DType::kU8;

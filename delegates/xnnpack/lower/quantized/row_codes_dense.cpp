@@ -95,12 +95,14 @@ class RowCodesDenseStep final : public Step {
     RowTerms terms;
     SKIFF_RETURN_IF_ERROR(terms.Prepare(node_, weights_, args_.outputs));
     const size_t columns = DenseColumns(args_, tier_);
-    SKIFF_RETURN_IF_ERROR(scales_.Allocate(2 * columns));
+    SKIFF_RETURN_IF_ERROR(scales_.Allocate(columns));
+    SKIFF_RETURN_IF_ERROR(bias_.Allocate(columns));
     SKIFF_RETURN_IF_ERROR(zero_points_.Allocate(columns));
     std::fill(scales_.begin(), scales_.end(), 0.0f);
+    std::fill(bias_.begin(), bias_.end(), 0.0f);
     std::fill(zero_points_.begin(), zero_points_.end(), 0);
     std::copy_n(terms.scales(), args_.outputs, scales_.data());
-    std::copy_n(terms.bias(), args_.outputs, scales_.data() + columns);
+    std::copy_n(terms.bias(), args_.outputs, bias_.data());
     const Quantization& quantization = *weights_.quantization;
     for (size_t i = 0; i < args_.outputs; ++i) {
       const int64_t at = quantization.per_tensor() ? 0 : static_cast<int64_t>(i);
@@ -213,7 +215,7 @@ class RowCodesDenseStep final : public Step {
     if (of_bytes_) args.weight_sums = weight_sums_ + first;
     if (has_zeros_) args.zero_points = zero_points_.data() + first;
     args.scales = scales_.data() + first;
-    args.bias = scales_.data() + scales_.size() / 2 + first;
+    args.bias = bias_.data() + first;
     args.min = min_;
     args.max = max_;
     return args;
@@ -225,8 +227,10 @@ class RowCodesDenseStep final : public Step {
   const Kernels& tier_;
   const CodeKernels& kernels_;
   const bool of_bytes_;
-  FixedArray<float> scales_;         ///< Of each column, and then biases.
-  FixedArray<int32_t> zero_points_;  ///< Of the packed weights of each column.
+  // Of each column.
+  FixedArray<float> scales_;
+  FixedArray<float> bias_;
+  FixedArray<int32_t> zero_points_;  ///< Of the packed weights.
   bool has_zeros_ = false;
   const int32_t* weight_sums_ = nullptr;
   RowParams params_;
