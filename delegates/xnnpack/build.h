@@ -24,6 +24,20 @@ inline constexpr bool kHasOwnKernels = true;
 inline constexpr bool kHasOwnKernels = false;
 #endif
 
+/// Convolutions by Winograd's way, and depthwise ones.
+#if defined(__x86_64__) || (defined(__aarch64__) && SKIFF_OWN_CONVOLUTIONS)
+inline constexpr bool kHasOwnConvolutions = true;
+#else
+inline constexpr bool kHasOwnConvolutions = false;
+#endif
+
+/// Products of floats with weights that stay integers of few bits.
+#if defined(__x86_64__) || defined(__aarch64__)
+inline constexpr bool kHasFewBits = BuildHas(Feature::kQuantization);
+#else
+inline constexpr bool kHasFewBits = false;
+#endif
+
 /// The branches for codes of a lowering that knows floats and codes: in builds with quantised tensors.
 constexpr bool IsI8(DType dtype) { return BuildHas(Feature::kQuantization) && dtype == DType::kI8; }
 constexpr bool IsU8(DType dtype) { return BuildHas(Feature::kQuantization) && dtype == DType::kU8; }

@@ -190,14 +190,16 @@ struct FewBitsArgs {
   size_t blocks() const { return (inputs + block - 1) / block; }
 };
 constexpr size_t kMostFewBitsPanels = 4;  ///< That kernels take at once.
-constexpr size_t kManyFewBitsRows = 12;   ///< From so many on floats are made.
 constexpr size_t kMostFewBitsRows = 96;
 /// Floats for two panels, at most of 16 lanes, of inputs and of sums.
 constexpr size_t kFewBitsScratch = 2 * 2048 + kMostFewBitsRows * 2 * 16;
 struct FewBitsKernels {
   size_t lanes = 0;
+  /// In a row of words, the first byte of each is before all second ones.
+  bool bytes_apart = false;
   /// Sums of products with the integers are scaled: x is to leave room for that.
   void (*product)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel) = nullptr;
+  size_t many_rows = 0;  ///< From so many on floats are made:
   /// The same of at most kMostFewBitsRows rows of any x, which share what becomes floats.
   void (*product_of_many)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel,
                           float* scratch) = nullptr;
@@ -222,7 +224,8 @@ struct CodeKernels {
   CodeBinaryFn binary[static_cast<size_t>(BinaryKernel::kCount)][kCodeTypes] = {};
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
   WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
-  CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
+  const FewBitsKernels* few_bits = nullptr;  ///< Of four bits, and of eight. Null where there are none.
+  CodeDenseFn dense = nullptr;               ///< Of i16, less their zero point.
   /// `dense` without what makes codes: to i32, all columns of its panels. Null where dense_of_bytes is not.
   CodeDenseFn sums = nullptr;
   /// The same of dense_of_bytes, where that makes such sums.
@@ -240,7 +243,6 @@ struct CodeKernels {
   // Null as dense_of_bytes.
   StackLinesFn stack_lines = nullptr;
   ByteDepthwiseFn depthwise_of_bytes[3][2] = {};
-  FewBitsKernels few_bits[2] = {};    ///< Of four bits, and of eight.
   CodeWinogradKernels winograd = {};  ///< Null where products of bytes take less time.
 };
 

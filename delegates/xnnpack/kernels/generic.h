@@ -3,6 +3,10 @@
 // CPUs which have integer dot products besides, SKIFF_AMX_KERNELS that of those with AMX. Everything has
 // internal linkage and no other header brings functions in: an inline function compiled for AVX-512 must
 // never be the copy that the linker keeps.
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
 #include "delegates/xnnpack/kernels/kept.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 
@@ -252,20 +256,24 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
   }
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || SKIFF_HAS_CONVOLUTIONS
 #include "delegates/xnnpack/kernels/windows.inc"
-
+#endif
+#if defined(__x86_64__)
 #include "delegates/xnnpack/kernels/pool.inc"
 
 #include "delegates/xnnpack/kernels/max_pool.inc"
 #endif
-#if SKIFF_HAS_TILES
-#include "delegates/xnnpack/kernels/dense.inc"
+#if SKIFF_HAS_CONVOLUTIONS
 #include "delegates/xnnpack/kernels/depthwise.inc"
 #include "delegates/xnnpack/kernels/depthwise_any.inc"
+#include "delegates/xnnpack/kernels/panels.inc"
+#include "delegates/xnnpack/kernels/winograd.inc"
+#endif
+#if SKIFF_HAS_TILES
+#include "delegates/xnnpack/kernels/dense.inc"
 #include "delegates/xnnpack/kernels/one_row.inc"
 #include "delegates/xnnpack/kernels/strassen.inc"
-#include "delegates/xnnpack/kernels/winograd.inc"
 #endif
 #include "delegates/xnnpack/kernels/code_outputs.inc"
 
@@ -275,7 +283,12 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/code_winograd.inc"
 #include "delegates/xnnpack/kernels/codes.inc"
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
+#if SKIFF_HAS_TILES
 #include "delegates/xnnpack/kernels/few_bits.inc"
+constexpr FewBitsKernels kFewBitsOfTier[] = {kFewBits<4>, kFewBits<8>};
+#elif SKIFF_HAS_FEW_BITS
+constexpr const FewBitsKernels* kFewBitsOfTier = kNeonFewBits;
+#endif
 #include "delegates/xnnpack/kernels/rows.inc"
 
 #include "delegates/xnnpack/kernels/code_amx.inc"
@@ -292,9 +305,6 @@ constexpr CodeWinogradKernels kCodeWinograd = {};
 template <>
 constexpr CodeWinogradKernels kCodeWinograd<false> = {
     kShortLanes, SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput)};
-template <size_t kBits>
-constexpr FewBitsKernels kFewBitsKept = IsCodesLowered(Op::kFullyConnected) ? kFewBits<kBits>
-                                                                            : FewBitsKernels();
 template <bool kVnni>
 constexpr CodeDenseFn kDenseOfNarrowBytes = kHasCodeDense && !kVnni ? CodeDense<NarrowFours> : nullptr;
 template <bool kVnni>

@@ -100,15 +100,17 @@ struct Kernels {
   /// 3 x 3, 5 x 5 and 7 x 7, by stride - 1. Null where XNNPACK's kernels are the better ones.
   DepthwiseFn depthwise[3][2] = {};
   DepthwiseFn depthwise_of_any[kDepthwiseShares] = {};  ///< Of any windows; null where `depthwise` is.
-  DepthwiseFn grouped[2] = {};    ///< 3 x 3, small groups of more than one channel, by stride - 1.
+  /// From small to large tiles. Of at least depthwise_channels channels and outputs; null where `depthwise`
+  /// is.
+  WinogradKernels winograd[kWinogradSizes] = {};
   size_t depthwise_channels = 0;  ///< Of a vector: the fewest that they take.
-  DenseFn dense = nullptr;        ///< Null where XNNPACK's kernels are the better ones.
   size_t dense_outputs = 0;       ///< Of a panel.
   double load_cost = 0;           ///< Multiply-adds of `dense` that take the time of a float from memory.
+  /// Null where XNNPACK's kernels are the better ones everywhere; on Arm, for parts of other products alone.
+  DenseFn dense = nullptr;
+  DepthwiseFn grouped[2] = {};  ///< 3 x 3, small groups of more than one channel, by stride - 1.
   RowTimesMatrixFn row_times_matrix = nullptr;  ///< Null where `dense` is.
   StrassenKernels strassen = {};                ///< Null where `dense` is.
-  /// From small to large tiles. Of at least depthwise_channels channels and outputs; null without Conv2d.
-  WinogradKernels winograd[kWinogradSizes] = {};
 };
 
 // Of integers and masks, which need no particular instruction set. A table each: a build links those that it
@@ -144,5 +146,7 @@ extern const Kernels kAvxVnniKernels;
 extern const Kernels kAvx512Kernels;
 extern const Kernels kAvx512VnniKernels;
 extern const Kernels kAmxKernels;
+extern const FewBitsKernels kNeonFewBits[2];
+void NeonDense(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel, size_t end_panel);
 
 }  // namespace skiff::xnnpack

@@ -174,9 +174,9 @@ class TransposedStep final : public OperatorStep {
 Result<StepPointer> LowerConv2d(const NodeView& node, const Environment& environment) {
   if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
   if (kHasOwnKernels && RunsScaleRows(node)) return LowerScaleRows(node, environment);
-  if (const DepthwiseFn kernel = kHasOwnKernels ? FindDepthwise(node, *environment.kernels) : nullptr)
+  if (const DepthwiseFn kernel = kHasOwnConvolutions ? FindDepthwise(node, *environment.kernels) : nullptr)
     return LowerDepthwise(node, environment, kernel);
-  if (kHasOwnKernels && MayRunWinograd(node, environment)) return LowerWinograd(node, environment);
+  if (kHasOwnConvolutions && MayRunWinograd(node, environment)) return LowerWinograd(node, environment);
   if (kHasOwnKernels && RunsDenseConvolution(node, environment))
     return LowerDenseConvolution(node, environment);
   return LowerXnnpackConvolution(node, environment);

@@ -293,7 +293,7 @@ Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment&
   const bool constant = node.input(1).constant && (!node.Has(2) || node.input(2).constant);
   if (!constant) return MakeStep<DynamicLinearStep>(node, environment);
   if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
-  if (kHasOwnKernels && RunsFewBits(node, environment))
+  if (kHasFewBits && RunsFewBits(node, environment))
     return LowerFewBits(node, environment, attrs.min, attrs.max);
   return LowerConstantWeights(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
 }

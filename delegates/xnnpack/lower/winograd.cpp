@@ -112,6 +112,11 @@ const WinogradKernels* Choose(const Kernels& all, const NodeView& node) {
   return best;
 }
 
+Result<StepPointer> LowerDirect(const NodeView& node, const Environment& environment) {
+  return kHasOwnKernels ? LowerDenseConvolution(node, environment)
+                        : LowerXnnpackConvolution(node, environment);
+}
+
 /// Chooses the way at each new shape, so that the numbers of a shape do not depend on those that came before.
 class ByShapeStep final : public Step {
  public:
@@ -123,7 +128,7 @@ class ByShapeStep final : public Step {
         kernels == nullptr ? kWinogradSizes : static_cast<size_t>(kernels - environment_.kernels->winograd);
     if (ways_[way] == nullptr) {
       SKIFF_ASSIGN_OR_RETURN(ways_[way], kernels == nullptr
-                                             ? LowerDenseConvolution(node_, environment_)
+                                             ? LowerDirect(node_, environment_)
                                              : MakeStep<WinogradStep>(node_, environment_, *kernels));
     }
     chosen_ = ways_[way].get();
@@ -146,7 +151,8 @@ class ByShapeStep final : public Step {
 }  // namespace
 
 bool MayRunWinograd(const NodeView& node, const Environment& environment) {
-  return !environment.exact && RunsDense(node, environment) && IsWinogradShape(node, *environment.kernels);
+  return !environment.exact && environment.kernels->dense != nullptr && node.in(0).dtype == DType::kF32 &&
+         IsWinogradShape(node, *environment.kernels);
 }
 
 Result<StepPointer> LowerWinograd(const NodeView& node, const Environment& environment) {

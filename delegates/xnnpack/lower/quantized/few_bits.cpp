@@ -74,7 +74,7 @@ class FewBitsStep final : public Step {
   }
 
   Status Run() override {
-    as_many_ = rows_ >= kManyFewBitsRows || !LeaveRoom();
+    as_many_ = rows_ >= kernels_.many_rows || !LeaveRoom();
     pthreadpool_parallelize_2d_with_thread(
         environment_.pool,
         [](void* step, size_t thread, size_t block, size_t part) {
@@ -172,7 +172,12 @@ class FewBitsStep final : public Step {
           uint32_t word = 0;
           std::memcpy(&word, codes, sizeof(word));
           word ^= turned;
-          std::memcpy(at, &word, sizeof(word));
+          if (!kernels_.bytes_apart) {
+            std::memcpy(at, &word, sizeof(word));
+            continue;
+          }
+          auto* const bytes = reinterpret_cast<uint8_t*>(at - output % lanes) + output % lanes;
+          for (size_t i = 0; i < sizeof(word); ++i) bytes[i * lanes] = static_cast<uint8_t>(word >> 8 * i);
         }
       }
     }
@@ -200,7 +205,7 @@ bool RunsFewBits(const NodeView& node, const Environment& environment) {
   const TensorView weights = AsStored(tensor);
   const int bits = DTypeBits(weights.dtype);
   if ((bits != 4 && bits != 8) || weights.quantization == nullptr || weights.shape.rank() != 2) return false;
-  if (environment.kernels->codes.few_bits[bits == 8 ? 1 : 0].product == nullptr) return false;
+  if (environment.kernels->codes.few_bits == nullptr) return false;
   const TensorView& x = node.in(0);
   const bool bias = !node.Has(kBias) || (node.input(kBias).constant && node.in(kBias).dtype == DType::kF32);
   if (x.dtype != DType::kF32 || x.quantization != nullptr || !bias) return false;

@@ -1,0 +1,129 @@
+// Dense products for 64-bit Arm, whose instructions multiply a vector by one lane of another. XNNPACK's
+// kernels are assembly, and the better ones where they can be used as they are; these are for products in
+// the middle of something else.
+#include <arm_neon.h>
+
+#include "delegates/xnnpack/kernels/kernels.h"
+
+namespace skiff::xnnpack {
+namespace {
+
+#include "delegates/xnnpack/kernels/tier.inc"
+
+#include "delegates/xnnpack/kernels/panels.inc"
+
+constexpr size_t kMostRows = kDenseRows[0];
+/// Floats ahead of those in use: nothing is used twice by few rows.
+constexpr size_t kPrefetch = 128;
+
+/// Adds the products of `inputs` inputs of each row, a multiple of kLanes, with as many rows of weights.
+template <size_t kRows, size_t kVectors>
+[[gnu::always_inline]] inline void AddProducts(const float* const (&x)[kRows], const float* weights,
+                                               size_t inputs, Vector (&sums)[kRows][kVectors]) {
+  for (size_t k = 0; k < inputs; k += kLanes) {
+    Vector some[kRows];
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r) some[r] = Load(x[r] + k);
+    __builtin_prefetch(weights + kPrefetch);
+#pragma GCC unroll 4
+    for (size_t i = 0; i < kLanes; ++i, weights += kVectors * kLanes) {
+      Vector w[kVectors];
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v) w[v] = Load(weights + v * kLanes);
+#pragma GCC unroll 8
+      for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+        for (size_t v = 0; v < kVectors; ++v) sums[r][v] += some[r][i] * w[v];
+      }
+    }
+  }
+}
+
+/// kRows x `columns` outputs, of panels of kVectors vectors one behind the other. Terms are added in the
+/// order of the inputs.
+template <size_t kRows, size_t kVectors>
+void DenseTile(const DenseArgs& args, const float* const* rows, const float* weights, float* y,
+               size_t columns) {
+  constexpr size_t kColumns = kVectors * kLanes;
+  // The compiler takes a vector that is stored for a change of any of `args`.
+  const size_t run = args.run;
+  const size_t whole_run = run / kLanes * kLanes;
+  const size_t y_stride = args.y_stride;
+  for (;; columns -= kColumns, y += kColumns) {
+    Vector sums[kRows][kVectors];
+#pragma GCC unroll 32
+    for (size_t i = 0; i < kRows * kVectors; ++i)
+      sums[i / kVectors][i % kVectors] = Load(weights + i % kVectors * kLanes);
+    weights += kColumns;
+    for (size_t outer = 0; outer < args.runs[0]; ++outer) {
+      for (size_t inner = 0; inner < args.runs[1]; ++inner) {
+        const size_t offset = outer * args.run_strides[0] + inner * args.run_strides[1];
+        const float* x[kRows];
+#pragma GCC unroll 8
+        for (size_t r = 0; r < kRows; ++r) x[r] = rows[r] + offset;
+        AddProducts(x, weights, whole_run, sums);
+        weights += whole_run * kColumns;
+        for (size_t k = whole_run; k < run; ++k, weights += kColumns) {
+#pragma GCC unroll 8
+          for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+            for (size_t v = 0; v < kVectors; ++v) sums[r][v] += x[r][k] * Load(weights + v * kLanes);
+          }
+        }
+      }
+    }
+    const Vector min = Repeated(args.min);
+    const Vector max = Repeated(args.max);
+    float some[kRows * kColumns];
+    const bool whole = columns >= kColumns;
+    float* to = whole ? y : some;
+    const size_t stride = whole ? y_stride : kColumns;
+#pragma GCC unroll 32
+    for (size_t r = 0; r < kRows; ++r, to += stride) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v) Store(to + v * kLanes, ClampedVector(sums[r][v], min, max));
+    }
+    if (!whole) StoreRows(some, kColumns, kRows, columns, y, y_stride);
+    if (columns <= kColumns) return;
+  }
+}
+
+using DenseTileFn = void (*)(const DenseArgs& args, const float* const* rows, const float* weights, float* y,
+                             size_t columns);
+#define SKIFF_TILE(rows, vectors) \
+  DenseTile<(rows < kDenseRows[vectors - 1] ? rows : kDenseRows[vectors - 1]), vectors>
+#define SKIFF_TILES(rows) \
+  { SKIFF_TILE(rows, 1), SKIFF_TILE(rows, 2), SKIFF_TILE(rows, 3) }
+constexpr DenseTileFn kTiles[kMostRows][kPanelVectors + 1] = {
+    SKIFF_TILES(1), SKIFF_TILES(2), SKIFF_TILES(3), SKIFF_TILES(4),
+    SKIFF_TILES(5), SKIFF_TILES(6), SKIFF_TILES(7), SKIFF_TILES(8),
+};
+#undef SKIFF_TILES
+#undef SKIFF_TILE
+
+#include "delegates/xnnpack/kernels/few_bits.inc"
+
+}  // namespace
+
+const FewBitsKernels kNeonFewBits[] = {kFewBits<4>, kFewBits<8>};
+
+void NeonDense(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
+               size_t end_panel) {
+  ForPanels(args, first_panel, end_panel, [&](size_t first, size_t end, size_t vectors) {
+    if (first == end || first_row == end_row) return;
+    const size_t output = first * kPanelOutputs;
+    const size_t columns = ColumnsOf(args, first, end, vectors);
+    const float* const weights = args.weights + output * (1 + args.inputs());
+    RowWalk walk(args, first_row);
+    EqualTiles tiles(end_row - first_row, kDenseRows[vectors - 1]);
+    for (size_t row = first_row; row < end_row;) {
+      const size_t height = tiles.Next();
+      const float* rows[kMostRows];
+      for (size_t r = 0; r < height; ++r) rows[r] = args.x + walk.Next();
+      kTiles[height - 1][vectors - 1](args, rows, weights, args.y + row * args.y_stride + output, columns);
+      row += height;
+    }
+  });
+}
+
+}  // namespace skiff::xnnpack
