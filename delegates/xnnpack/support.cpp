@@ -214,6 +214,11 @@ bool SupportsResize2d(const NodeTypes& node) {
          attrs.coordinates <= ResizeCoordinates::kAsymmetric;
 }
 
+bool SupportsGridSample2d(const NodeTypes& node) {
+  return IsF32(node.inputs[0]) && IsF32(node.inputs[1]) &&
+         node.attrs->as<GridSampleAttrs>().mode != GridSampleMode::kCubic;
+}
+
 bool SupportsFullyConnected(const NodeTypes& node) {
   const auto& attrs = node.attrs->as<ClampAttrs>();
   return AreFloats(node.inputs) && IsClamp(attrs.min, attrs.max);

@@ -393,6 +393,35 @@ void AddResizes(CaseList& list) {
   wide.falls_back = "XNNPACK finds source pixels in f32, and some behind the picture";
 }
 
+void AddGridSamples(CaseList& list) {
+  struct Pads {
+    const char* name;
+    GridSamplePadding padding;
+  };
+  const Pads kPads[] = {{"zeros", GridSamplePadding::kZeros},
+                        {"border", GridSamplePadding::kBorder},
+                        {"reflection", GridSamplePadding::kReflection}};
+  for (const GridSampleMode mode : {GridSampleMode::kLinear, GridSampleMode::kNearest}) {
+    for (const Pads& pads : kPads) {
+      for (const int64_t channels : {1, 5, 21}) {
+        const std::string name = std::string(mode == GridSampleMode::kLinear ? "linear_" : "nearest_") +
+                                 pads.name + "_" + std::to_string(channels);
+        // More pixels than a thread makes at a time, of more pictures than one of its turns meets.
+        Case& made =
+            list.Add(OpCode::kGridSample2d, name.c_str(),
+                     {Strided(F32({3, 6, 5, channels}), 3), WithSpecials(F32({3, 9, 13, 2}, -1.5, 1.5))});
+        made.output_row_gap = 2;
+        made.As<GridSampleAttrs>().mode = mode;
+        made.As<GridSampleAttrs>().padding = pads.padding;
+        made.As<GridSampleAttrs>().align_corners = channels == 5;
+      }
+    }
+  }
+  // Infinities and NaN beside the places that are read.
+  list.Add(OpCode::kGridSample2d, "specials",
+           {WithSpecials(F32({2, 6, 5, 4})), F32({2, 3, 7, 2}, -1.2, 1.2)});
+}
+
 }  // namespace
 
 void AddProductCases(CaseList& list) {
@@ -402,6 +431,7 @@ void AddProductCases(CaseList& list) {
   AddSpecialPools(list);
   AddSpecialProducts(list);
   AddResizes(list);
+  AddGridSamples(list);
 }
 
 }  // namespace skiff::testing

@@ -44,7 +44,9 @@ void AddElementwise(CaseList& list) {
 
 void AddImages(CaseList& list) {
   list.Add(OpCode::kMaxPool2dIndices, "2x2", {F32({1, 6, 4, 3})}).As<Pool2dAttrs>().kernel = {2, 2};
-  list.Add(OpCode::kGridSample2d, "image", {F32({2, 5, 4, 3}), F32({2, 3, 6, 2}, -1.2, 1.2)});
+  list.Add(OpCode::kGridSample2d, "cubic", {F32({2, 5, 4, 3}), F32({2, 3, 6, 2}, -1.2, 1.2)})
+      .As<GridSampleAttrs>()
+      .mode = GridSampleMode::kCubic;
   auto& attrs =
       list.Add(OpCode::kRoiAlign, "regions", {F32({2, 8, 8, 3}), F32({3, 4}, 0, 7), Indices({3}, {1, 0, 1})})
           .As<RoiAlignAttrs>();

@@ -34,6 +34,8 @@ Result<StepPointer> LowerResize2d(const NodeView& node, const Environment& envir
 /// Whether it has no more rows and columns than pictures have: of larger tables no limit would know.
 bool IsPicture(const Shape& x, const Shape& y);
 Result<StepPointer> LowerMixingResize(const NodeView& node, const Environment& environment);
+// grid_sample.cpp
+Result<StepPointer> LowerGridSample2d(const NodeView& node, const Environment& environment);
 // linear.cpp
 Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment);

@@ -22,11 +22,13 @@ inline double CubicWeight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
 }
 
-/// The neighbours of x with their weights, not clipped to the input: two (linear) or four (cubic).
+/// The neighbours of x, which fits into an integer, with their weights, not clipped to the input: two (linear) or
+/// four (cubic).
 inline Taps LinearTaps(double x) {
-  const double floor = std::floor(x);
-  const auto first = static_cast<int64_t>(floor);
-  return {2, {first, first + 1}, {1 - (x - floor), x - floor}};
+  const auto towards_zero = static_cast<int64_t>(x);
+  const int64_t first = towards_zero - (static_cast<double>(towards_zero) > x ? 1 : 0);
+  const double rest = x - static_cast<double>(first);
+  return {2, {first, first + 1}, {1 - rest, rest}};
 }
 inline Taps CubicTaps(double x, double a) {
   Taps taps;

@@ -32,6 +32,16 @@ int32_t AboveOf(const TensorView& weights) {
   return weights.dtype == DType::kU8 ? 128 : weights.dtype == DType::kU4 ? 8 : 0;
 }
 
+/// Codes less `above` are around 0, or around -1: (code + 1) * scale is ~code * -scale, which is how a zero
+/// point is left of quantisers whose scales are negative.
+bool NeedNoZeroPoints(const Quantization& quantization, int32_t above) {
+  for (int64_t i = 0; i < quantization.count; ++i) {
+    const int32_t zero_point = quantization.ZeroPointAt(i) - above;
+    if (zero_point != 0 && zero_point != -1) return false;
+  }
+  return true;
+}
+
 /// Sums of products with integers of eight bits stay finite, of any block that there is.
 bool LeavesRoom(float x) { return std::abs(x) < 0x1p96f; }
 
@@ -44,7 +54,7 @@ class FewBitsStep final : public Step {
         of_word_(InputsOfWord(weights_)),
         above_(AboveOf(weights_)) {
     packs_stored_ = true;
-    args_.has_zeros = !HasZeroPoint(*weights_.quantization, above_);
+    args_.has_zeros = !NeedNoZeroPoints(*weights_.quantization, above_);
     args_.min = min;
     args_.max = max;
   }
@@ -136,7 +146,7 @@ class FewBitsStep final : public Step {
     key.bias = HashOf({reinterpret_cast<const uint8_t*>(scales), count * sizeof(float)});
     const int32_t* const zeros =
         quantization.per_tensor() ? &quantization.zero_point : quantization.zero_points;
-    const size_t zero_bytes = args_.has_zeros && zeros != nullptr ? count * sizeof(int32_t) : 0;
+    const size_t zero_bytes = zeros != nullptr ? count * sizeof(int32_t) : 0;
     const ContentHash zeros_hash = HashOf({reinterpret_cast<const uint8_t*>(zeros), zero_bytes});
     const uint64_t parameters[] = {args_.inputs, args_.outputs,  args_.block,    kernels_.lanes,
                                    zero_bytes,   zeros_hash.low, zeros_hash.high};
@@ -163,15 +173,17 @@ class FewBitsStep final : public Step {
       int32_t* at = to + output / lanes * args_.panel_words + output % lanes;
       for (size_t begin = 0; begin < args_.inputs; begin += args_.block) {
         const int64_t scale = scale_of(static_cast<int64_t>(output * args_.inputs + begin));
-        const float numbers[] = {quantization.ScaleAt(scale),
-                                 static_cast<float>(quantization.ZeroPointAt(scale) - above_)};
+        const int32_t zero_point = quantization.ZeroPointAt(scale) - above_;
+        const bool negative = !args_.has_zeros && zero_point != 0;
+        const float numbers[] = {negative ? -quantization.ScaleAt(scale) : quantization.ScaleAt(scale),
+                                 static_cast<float>(zero_point)};
         for (size_t i = 0; i < (args_.has_zeros ? 2 : 1); ++i, at += lanes)
           std::memcpy(at, &numbers[i], sizeof(float));
         const size_t end = std::min(begin + args_.block, args_.inputs);
         for (size_t k = begin; k < end; k += of_word_, codes += sizeof(int32_t), at += lanes) {
           uint32_t word = 0;
           std::memcpy(&word, codes, sizeof(word));
-          word ^= turned;
+          word ^= negative ? ~turned : turned;
           if (!kernels_.bytes_apart) {
             std::memcpy(at, &word, sizeof(word));
             continue;
