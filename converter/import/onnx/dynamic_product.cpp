@@ -1,6 +1,8 @@
 #include "import/onnx/dynamic_product.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "import/emit.h"
 #include "import/onnx/ops.h"
@@ -59,6 +61,21 @@ void NoteDynamicCodes(OnnxBuilder& b, ValueId scale, ValueId zero_point) {
   // The factor that quantisers multiply by the weights' scale.
   codes.kind = Kind::kScales;
   b.NoteDynamicValue(scale, codes);
+}
+
+void NoteMovedCodes(OnnxBuilder& b) {
+  static constexpr std::array<std::string_view, 6> kMoving = {"Flatten", "Identity",  "Reshape",
+                                                              "Squeeze", "Transpose", "Unsqueeze"};
+  if (!b.node().domain().empty() || b.DynamicValue(b.OptionalInput(0)) == nullptr ||
+      std::find(kMoving.begin(), kMoving.end(), b.node().op_type()) == kMoving.end())
+    return;
+  const OnnxDynamicValue* codes = Find(b, b.Input(0), Kind::kCodes);
+  if (codes == nullptr || b.DynamicValue(b.results()[0]) != nullptr) return;
+  OnnxDynamicValue moved = *codes;
+  std::vector<ValueId> inputs = {moved.x};
+  for (size_t i = 1; i < b.input_count(); ++i) inputs.push_back(b.OptionalInput(i));
+  moved.x = EmitOnnx(b, "of_reals", b.node().op_type(), b.opset(), std::move(inputs), NodeAttributes(b));
+  b.NoteDynamicValue(b.results()[0], moved);
 }
 
 void NoteDynamicProduct(OnnxBuilder& b, bool is_convolution) {

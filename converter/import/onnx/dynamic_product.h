@@ -31,6 +31,8 @@ struct OnnxDynamicValue {
 
 /// Each does nothing where the node is none of such a chain. The node's own outputs have been made.
 void NoteDynamicCodes(OnnxBuilder& b, ValueId scale, ValueId zero_point);
+/// Of any node: codes that it moves are those of x, moved in the same way.
+void NoteMovedCodes(OnnxBuilder& b);
 void NoteDynamicProduct(OnnxBuilder& b, bool is_convolution);
 void NoteDynamicCast(OnnxBuilder& b);
 void NoteDynamicScales(OnnxBuilder& b);

@@ -11,6 +11,7 @@
 #include "import/custom.h"
 #include "import/onnx/bodies.h"
 #include "import/onnx/custom.h"
+#include "import/onnx/dynamic_product.h"
 #include "import/onnx/ops.h"
 #include "import/onnx/tensor.h"
 #include "import/onnx/types.h"
@@ -332,6 +333,7 @@ void OnnxImporter::BuildNode(const onnx::NodeProto& node, Scope& scope, const st
   try {
     if (builder.output_count() == 0) builder.Invalid("the node has no outputs");
     row->build(builder);
+    NoteMovedCodes(builder);
   } catch (const Error& error) {
     if (error.code() != StatusCode::kUnsupported || budget_.spent) throw;
     if (error.what() != std::string_view(kInBody))

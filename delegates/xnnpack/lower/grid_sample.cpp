@@ -81,9 +81,9 @@ class GridSampleStep final : public Step {
     const double right = column - static_cast<double>(first_column);
     x += static_cast<size_t>(first_row) * x_line_ + static_cast<size_t>(first_column) * x_pixel_;
     const float* const runs[] = {x, x + x_pixel_, x + x_line_, x + x_line_ + x_pixel_};
-    const float weights[] = {
-        static_cast<float>((1 - down) * (1 - right)), static_cast<float>((1 - down) * right),
-        static_cast<float>(down * (1 - right)), static_cast<float>(down * right)};
+    const float weights[] = {static_cast<float>((1 - down) * (1 - right)),
+                             static_cast<float>((1 - down) * right), static_cast<float>(down * (1 - right)),
+                             static_cast<float>(down * right)};
     // A neighbour without weight must not turn an infinity into a NaN.
     if (down == 0 || right == 0) return MixWeighted(4, runs, weights, y);
     Mix(4, runs, weights, y);

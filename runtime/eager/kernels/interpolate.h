@@ -22,8 +22,8 @@ inline double CubicWeight(double distance, double a) {
   return d < 2 ? ((a * d - 5 * a) * d + 8 * a) * d - 4 * a : 0.0;
 }
 
-/// The neighbours of x, which fits into an integer, with their weights, not clipped to the input: two (linear) or
-/// four (cubic).
+/// The neighbours of x, which fits into an integer, with their weights, not clipped to the input: two
+/// (linear) or four (cubic).
 inline Taps LinearTaps(double x) {
   const auto towards_zero = static_cast<int64_t>(x);
   const int64_t first = towards_zero - (static_cast<double>(towards_zero) > x ? 1 : 0);

@@ -44,9 +44,9 @@ struct Codes {
   DType dtype;
   int32_t zero_point;
 };
-constexpr Codes kCodes[] = {{DType::kI8, 0}, {DType::kI8, 17}, {DType::kU8, 128}, {DType::kU8, 200},
-                            {DType::kU4, 8}, {DType::kU4, 3},  {DType::kI4, 0},   {DType::kI4, -3},
-                            {DType::kI8, -1}, {DType::kU8, 127}, {DType::kU4, 7}, {DType::kI4, -1}};
+constexpr Codes kCodes[] = {{DType::kI8, 0},  {DType::kI8, 17},  {DType::kU8, 128}, {DType::kU8, 200},
+                            {DType::kU4, 8},  {DType::kU4, 3},   {DType::kI4, 0},   {DType::kI4, -3},
+                            {DType::kI8, -1}, {DType::kU8, 127}, {DType::kU4, 7},   {DType::kI4, -1}};
 
 TEST(FewBits, KeepTheDigitsOfSmallSums) {
   for (const Codes& of : kCodes) {

@@ -311,6 +311,7 @@ TEST(OnnxQuantize, IntegerProductsAreExact) {
 struct DynamicNet {
   const char* product;
   std::vector<int64_t> x_extents, weights_extents, scale_extents;
+  const char* moved_by = nullptr;  ///< Of the codes.
 };
 
 Shape ShapeOf(const std::vector<int64_t>& extents) {
@@ -332,7 +333,8 @@ TensorData RunDynamic(const DynamicNet& net, bool constant_scale, bool expect_pr
     model.AddInput("ws", net.scale_extents);
   }
   model.AddNode("DynamicQuantizeLinear", {"x"}, {"codes", "xs", "xz"});
-  model.AddNode(net.product, {"codes", "w", "xz", "wz"}, {"sums"});
+  if (net.moved_by != nullptr) model.AddNode(net.moved_by, {"codes"}, {"moved"});
+  model.AddNode(net.product, {net.moved_by == nullptr ? "codes" : "moved", "w", "xz", "wz"}, {"sums"});
   auto* to = model.AddNode("Cast", {"sums"}, {"numbers"})->add_attribute();
   to->set_name("to");
   to->set_type(onnx::AttributeProto::INT);
@@ -355,6 +357,9 @@ TEST(OnnxQuantize, ProductsOfCodesThatAreMadeAtRunTimeAreOneProduct) {
       {"MatMulInteger", {2, 8}, {8, 3}, {3}},
       {"ConvInteger", {1, 4, 2, 2}, {3, 4, 1, 2}, {}},
       {"ConvInteger", {1, 4, 2, 2}, {3, 4, 1, 2}, {1, 3, 1, 1}},
+      {"ConvInteger", {2, 2, 4, 1}, {3, 4, 1, 2}, {}, "Transpose"},
+      {"MatMulInteger", {8, 2}, {8, 3}, {3}, "Transpose"},
+      {"MatMulInteger", {2, 1, 8}, {8, 3}, {}, "Squeeze"},
   };
   for (const DynamicNet& net : nets) {
     SCOPED_TRACE(::testing::Message() << net.product << ", scales of rank " << net.scale_extents.size());
