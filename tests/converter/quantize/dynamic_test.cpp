@@ -85,6 +85,37 @@ constexpr const char* kZeroPoints = R"(graph zero_points {
 }
 )";
 
+/// Windows: with strides, dilations, pads on some sides, of one line, over all of a picture; one scale for all
+/// pictures, or each its own; more outputs than a panel has, and fewer than a vector.
+constexpr const char* kWindows = R"(graph windows {
+  input x: f32[N, 13, 17, 5]
+  const one: u8[71, 3, 3, 5] {scale=0.02, zero_point=97} = seed 1
+  const each: u8[3, 5, 5, 5] {scale=[0.02, 0.5, 0.003], zero_point=[0, 255, 128], axis=0} = seed 2
+  const i8: i8[70, 3, 2, 5] {scale=0.01, zero_point=-128} = seed 3
+  const line: u8[40, 1, 9, 5] {scale=0.02, zero_point=131} = seed 4
+  const all: i8[21, 13, 17, 5] {scale=0.02, zero_point=5} = seed 5
+  const b: f32[71] = seed 6
+  a = FakeQuantize(x) {axis=1}
+  c = FakeQuantize(x) {axis=0}
+  one_real = Dequantize(one)
+  each_real = Dequantize(each)
+  i8_real = Dequantize(i8)
+  line_real = Dequantize(line)
+  all_real = Dequantize(all)
+  p: f32[N, 13, 17, 71] = Conv2d(a, one_real, b) {pads=[1, 1, 1, 1], min=-1, max=20}
+  q: f32[N, 5, 7, 3] = Conv2d(a, each_real, _) {strides=[2, 2], pads=[0, 1, 0, 0]}
+  r: f32[N, 9, 14, 70] = Conv2d(c, i8_real, _) {dilations=[2, 3]}
+  s: f32[N, 13, 17, 40] = Conv2d(c, line_real, _) {pads=[0, 4, 0, 4], min=0}
+  t: f32[N, 1, 1, 21] = Conv2d(a, all_real, _)
+  u = Silu(r)
+  output p
+  output q
+  output s
+  output t
+  output u
+}
+)";
+
 Graph Dynamic(const char* net) {
   Graph graph = ParseGraph(net);
   QuantizeOptions options;
@@ -165,6 +196,25 @@ TEST(Dynamic, WeightsMayHaveZeroPoints) {
       for (int i = 0; i < session->node_count(); ++i)
         EXPECT_FALSE(session->node(i).fell_back) << session->node(i).name;
       EXPECT_EQ(opened.model->widened_bytes(), 0u) << "weights became floats";
+    }
+  }
+}
+
+TEST(Dynamic, WindowsMayMeetWeightsWithZeroPoints) {
+  const Graph graph = ParseGraph(kWindows);
+  OpenedModel opened(graph);
+  for (const int threads : {1, 2}) {
+    const auto session = SharedAmong(threads, opened);
+    for (const int64_t batch : {1, 3, 2}) {
+      SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
+      const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {batch, 13, 17, 5}, 6)}};
+      const NamedTensors results = RunSession(*session, inputs);
+      for (const auto& [name, tensor] : Evaluate(graph, inputs)) {
+        const Difference difference = Compare(results.at(name), tensor);
+        EXPECT_LT(difference.difference, 2e-6 * difference.largest) << name;
+      }
+      for (int i = 0; i < session->node_count(); ++i)
+        EXPECT_FALSE(session->node(i).fell_back) << session->node(i).name;
     }
   }
 }

@@ -70,19 +70,20 @@ bool RunsOnRowCodes(const NodeView& node, const Environment& environment) {
   if (node.op() == OpCode::kFullyConnected) return true;
   if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;
   if (IsPointwise(node.As<Conv2dAttrs>(), node.in(kWeights).shape)) return true;
-  if (weights->dtype != DType::kI8 || !IsAroundMiddle(*weights)) return false;
-  // Our windows of floats are faster than XNNPACK's of bytes: 20 ms against 29 of a ResNet-18 (AVX-512).
-  const bool floats_are_faster =
-      kHasOwnKernels && environment.kernels->dense != nullptr && !HasFasterSums(*environment.kernels);
   // A window meets pixels of one scale.
   const int axis = NormalizeAxis(codes->As<FakeQuantizeAttrs>().axis, codes->in(0).shape.rank());
-  return axis <= 1 && !floats_are_faster;
+  if (axis > 1) return false;
+  if (kHasOwnKernels && TakesWindowsOfRowCodes(node, *weights, *environment.kernels)) return true;
+  if (weights->dtype != DType::kI8 || !IsAroundMiddle(*weights)) return false;
+  // Our windows of floats are faster than XNNPACK's of bytes: 20 ms against 29 of a ResNet-18 (AVX-512).
+  return !kHasOwnKernels || environment.kernels->dense == nullptr || HasFasterSums(*environment.kernels);
 }
 
 Result<StepPointer> LowerRowCodes(const NodeView& node, const Environment& environment) {
   const TensorView weights = *WeightsOf(node);
   const bool is_linear = node.op() == OpCode::kFullyConnected;
-  if (!is_linear && !IsPointwise(node.As<Conv2dAttrs>(), weights.shape))
+  const bool has_windows = !is_linear && !IsPointwise(node.As<Conv2dAttrs>(), weights.shape);
+  if (has_windows && !(kHasOwnKernels && TakesWindowsOfRowCodes(node, weights, *environment.kernels)))
     return LowerRowCodesConvolution(node, environment, weights);
   const float min = is_linear ? node.As<ClampAttrs>().min : node.As<Conv2dAttrs>().min;
   const float max = is_linear ? node.As<ClampAttrs>().max : node.As<Conv2dAttrs>().max;

@@ -112,8 +112,10 @@ inline bool IsAroundMiddle(const TensorView& weights) {
 
 /// Whether kernels of ours take such products of rows: they know of zero points.
 bool HasRowCodesDense(const Kernels& kernels);
+/// The same of a Conv2d node's windows, where that takes less time than floats.
+bool TakesWindowsOfRowCodes(const NodeView& node, const TensorView& weights, const Kernels& kernels);
 
-// The kinds. `weights` outlive the step; those of windows are around the middle of i8.
+// The kinds. `weights` outlive the step; those of LowerRowCodesConvolution() are around the middle of i8.
 Result<StepPointer> LowerRowCodesLinear(const NodeView& node, const Environment& environment,
                                         const TensorView& weights, float min, float max);
 Result<StepPointer> LowerRowCodesDense(const NodeView& node, const Environment& environment,

@@ -1,15 +1,19 @@
-// Rows of codes that are chosen at run time times constant codes, to f32, by kernels of ours: a band of rows
-// becomes what these multiply, and the sums of some panels become real numbers while they are in the cache.
+// Rows of codes that are chosen at run time, or windows of pictures of them, times constant codes, to f32, by
+// kernels of ours: a band of them becomes what these multiply, and the sums of some panels become real
+// numbers while they are in the cache.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include "delegates/xnnpack/lower/by_shape.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/code_panel.h"
 #include "delegates/xnnpack/lower/quantized/row_codes.h"
 #include "delegates/xnnpack/lower/window_bands.h"
+#include "delegates/xnnpack/lower/winograd_tiles.h"
+#include "ops/shape_rules.h"
 
 namespace skiff::xnnpack {
 namespace {
@@ -21,6 +25,15 @@ constexpr int kByteOfZero = 128;
 
 size_t Aligned(size_t bytes) { return DivideUp(bytes, 64) * 64; }
 
+/// Where the sums of row 0 would be, of which those from `row` on are at `sums`.
+int32_t* BeforeRow(int32_t* sums, size_t row, size_t stride) {
+  return reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) - row * stride * sizeof(int32_t));
+}
+
+bool HasWindows(const NodeView& node) {
+  return node.op() == OpCode::kConv2d && !IsPointwise(node.As<Conv2dAttrs>(), node.in(1).shape);
+}
+
 class RowCodesDenseStep final : public Step {
  public:
   RowCodesDenseStep(const NodeView& node, const Environment& environment, const TensorView& weights,
@@ -31,7 +44,8 @@ class RowCodesDenseStep final : public Step {
         max_(max),
         tier_(*environment.kernels),
         kernels_(tier_.codes),
-        of_bytes_(kernels_.sums_of_bytes != nullptr) {
+        of_bytes_(kernels_.sums_of_bytes != nullptr),
+        of_windows_(HasWindows(node)) {
     wants_codes_ = true;
     packs_stored_ = true;
   }
@@ -39,11 +53,16 @@ class RowCodesDenseStep final : public Step {
   Status Reshape() override {
     const TensorView& x = node_.in(0);
     const Rows to = RowsOf(node_.out(0));
-    const auto inputs = static_cast<size_t>(x.shape.last());
-    const size_t rows = static_cast<size_t>(x.shape.elements()) / inputs;
-    if (!x.dense() || to.count != rows) return Refuse();
-    bands_.DescribeRows(rows, inputs, inputs, &args_);
-    args_.outputs = to.length;
+    if (!x.dense()) return Refuse();
+    if (of_windows_) {
+      SKIFF_RETURN_IF_ERROR(bands_.Describe(node_, /*always_copies=*/true, &args_));
+    } else {
+      const auto inputs = static_cast<size_t>(x.shape.last());
+      const size_t rows = static_cast<size_t>(x.shape.elements()) / inputs;
+      if (to.count != rows) return Refuse();
+      bands_.DescribeRows(rows, inputs, inputs, &args_);
+      args_.outputs = to.length;
+    }
     y_stride_ = to.stride;
     panels_ = DensePanelCount(args_, tier_);
     const size_t threads = pthreadpool_get_threads_count(environment_.pool);
@@ -54,9 +73,11 @@ class RowCodesDenseStep final : public Step {
     args_.y_stride = std::min(DenseColumns(args_, tier_), (at_once_ + 1) * tier_.dense_outputs);
     band_bytes_ = Aligned(bands_.band_elements * element_bytes() + sizeof(int32_t));
     sums_bytes_ = Aligned(kSumRows * args_.y_stride * sizeof(int32_t));
-    thread_bytes_ = band_bytes_ + sums_bytes_ + Aligned(bands_.band_lines * sizeof(RowOfSums));
+    rows_bytes_ = Aligned(bands_.band_lines * bands_.outputs[1] * sizeof(RowOfSums));
+    const size_t pixels = of_windows_ ? bands_.band_elements / bands_.channels : 0;
+    thread_bytes_ = band_bytes_ + sums_bytes_ + rows_bytes_ + Aligned(pixels * sizeof(int32_t));
     workspace_bytes_ = threads * thread_bytes_;
-    SKIFF_RETURN_IF_ERROR(params_.Reshape(rows));
+    SKIFF_RETURN_IF_ERROR(params_.Reshape(of_windows_ ? bands_.pictures : to.count));
     return args_.weights != nullptr ? OkStatus() : Pack();
   }
 
@@ -118,8 +139,9 @@ class RowCodesDenseStep final : public Step {
     key.kind = PackingKind::kRowCodesDense;
     key.dtype = weights_.dtype;
     key.weights = node_.input(1).hash;
-    const size_t parameters[] = {args_.run, args_.outputs, tier_.dense_outputs, element_bytes(),
-                                 static_cast<size_t>(WeightsZero())};
+    const size_t parameters[] = {args_.run,       args_.runs[0] * args_.runs[1],
+                                 args_.outputs,   tier_.dense_outputs,
+                                 element_bytes(), static_cast<size_t>(WeightsZero())};
     std::copy(std::begin(parameters), std::end(parameters), key.parameters);
     // Behind the panels each column's sum of weights.
     key.packed_bytes = (panels_words() + DenseColumns(args_, tier_)) * sizeof(int32_t);
@@ -138,7 +160,7 @@ class RowCodesDenseStep final : public Step {
     const bool is_signed = weights_.dtype == DType::kI8;
     CodeWeights weights;
     weights.first = weights_.as<const uint8_t>();
-    weights.output_step = args_.run;
+    weights.output_step = args_.inputs();
     weights.input_step = 1;
     weights.sign = is_signed ? 0 : 0x80;
     weights.zero_point = WeightsZero();
@@ -163,24 +185,26 @@ class RowCodesDenseStep final : public Step {
     uint8_t* const mine = workspace_ + thread * thread_bytes_;
     auto* const sums = reinterpret_cast<int32_t*>(mine + band_bytes_);
     auto* const rows_of_sums = reinterpret_cast<RowOfSums*>(mine + band_bytes_ + sums_bytes_);
-    const size_t row_bytes = args_.run * element_bytes();
-    for (size_t row = 0; row < at.lines; ++row)
-      rows_of_sums[row] = MakeRow(at.output_pixel + row, mine + row * row_bytes);
+    if (of_windows_)
+      MakeWindows(at, mine, rows_of_sums);
+    else
+      MakeRows(at, mine, rows_of_sums);
     // The last row's last word may reach further.
-    std::memset(mine + at.lines * row_bytes, 0, sizeof(int32_t));
+    std::memset(mine + at.lines * bands_.band_width * bands_.channels * element_bytes(), 0, sizeof(int32_t));
     bands_.ForPart(part, panels_, at_once_, [&](size_t, size_t first_panel, size_t end_panel) {
       const size_t first = first_panel * tier_.dense_outputs;
       CodeDenseArgs args = args_;
       args.weights += first * panel_words();
       args.outputs -= first;
-      args.y = sums;
+      args.x = mine;
       RowsOfSumsArgs put = ArgsOf(first);
       put.sums = sums;
       put.columns = end_panel < panels_ ? (end_panel - first_panel) * tier_.dense_outputs : args.outputs;
-      for (size_t row = 0; row < at.lines; row += kSumRows) {
-        const size_t rows = std::min(kSumRows, at.lines - row);
-        args.x = mine + row * row_bytes;
-        (of_bytes_ ? kernels_.sums_of_bytes : kernels_.sums)(args, 0, rows, 0, end_panel - first_panel);
+      for (size_t row = 0; row < at.output_pixels; row += kSumRows) {
+        const size_t rows = std::min(kSumRows, at.output_pixels - row);
+        args.y = BeforeRow(sums, row, args.y_stride);
+        (of_bytes_ ? kernels_.sums_of_bytes : kernels_.sums)(args, row, row + rows, 0,
+                                                             end_panel - first_panel);
         put.rows = rows_of_sums + row;
         put.y = y_ + (at.output_pixel + row) * y_stride_ + first;
         kernels_.rows_of_sums(put, rows);
@@ -189,22 +213,75 @@ class RowCodesDenseStep final : public Step {
     FollowUp(at.output_pixel, at.output_pixels);
   }
 
-  /// A row of codes as kernels multiply it.
-  RowOfSums MakeRow(size_t row, uint8_t* to) const {
-    const size_t inputs = args_.run;
-    const int8_t* const codes = codes_->codes() + row * inputs;
-    const xnn_quantization_params& params = row_params_[row];
+  /// What codes of these parameters mean as kernels multiply them.
+  RowOfSums MeaningOf(const xnn_quantization_params& params) const {
     RowOfSums made;
     made.scale = std::isfinite(params.scale) ? params.scale : std::numeric_limits<float>::quiet_NaN();
-    if (has_zeros_)
-      made.codes_sum = kernels_.sum[0](inputs, codes) - static_cast<int32_t>(inputs) * params.zero_point;
-    if (of_bytes_) {
-      made.zero_point = params.zero_point + kByteOfZero;
-      kernels_.to_bytes[0](inputs, codes, -kByteOfZero, to);
-    } else {
-      kernels_.widen[0](inputs, codes, params.zero_point, reinterpret_cast<int16_t*>(to));
-    }
+    if (of_bytes_) made.zero_point = params.zero_point + kByteOfZero;
     return made;
+  }
+  void MakeCodes(size_t n, const int8_t* codes, const xnn_quantization_params& params, uint8_t* to) const {
+    if (of_bytes_)
+      kernels_.to_bytes[0](n, codes, -kByteOfZero, to);
+    else
+      kernels_.widen[0](n, codes, params.zero_point, reinterpret_cast<int16_t*>(to));
+  }
+
+  void MakeRows(const WindowBands::Band& at, uint8_t* to, RowOfSums* made) const {
+    const size_t inputs = args_.run;
+    for (size_t row = 0; row < at.output_pixels; ++row, to += inputs * element_bytes()) {
+      const xnn_quantization_params& params = row_params_[at.output_pixel + row];
+      const int8_t* const codes = codes_->codes() + (at.output_pixel + row) * inputs;
+      made[row] = MeaningOf(params);
+      if (has_zeros_)
+        made[row].codes_sum =
+            kernels_.sum[0](inputs, codes) - static_cast<int32_t>(inputs) * params.zero_point;
+      MakeCodes(inputs, codes, params, to);
+    }
+  }
+
+  /// Lines of a picture, whose pads stand for 0.
+  void MakeWindows(const WindowBands::Band& at, uint8_t* to, RowOfSums* made) const {
+    const WindowBands& b = bands_;
+    const xnn_quantization_params& params = row_params_[at.pixel / (b.extents[0] * b.extents[1])];
+    const RowOfSums meaning = MeaningOf(params);
+    std::fill_n(made, at.output_pixels, meaning);
+    const int8_t* const codes = codes_->codes() + at.pixel * b.channels;
+    const auto make = [&](auto* elements, int pad) {
+      using Element = std::remove_pointer_t<decltype(elements)>;
+      b.Make(at.line, at.lines, static_cast<Element>(pad), elements,
+             [&](size_t pixel, size_t count, Element* made_at) {
+               MakeCodes(count * b.channels, codes + pixel * b.channels, params,
+                         reinterpret_cast<uint8_t*>(made_at));
+             });
+    };
+    if (of_bytes_)
+      make(to, meaning.zero_point);
+    else
+      make(reinterpret_cast<int16_t*>(to), 0);
+    if (has_zeros_) SumWindows(at, to, meaning.zero_point, made);
+  }
+
+  /// Of bytes: of each pixel, and of these in each window.
+  void SumWindows(const WindowBands::Band& at, const uint8_t* band, int32_t zero_point,
+                  RowOfSums* made) const {
+    const WindowBands& b = bands_;
+    auto* const sums = reinterpret_cast<int32_t*>(reinterpret_cast<uint8_t*>(made) + rows_bytes_);
+    for (size_t pixel = 0; pixel < at.lines * b.band_width; ++pixel) {
+      sums[pixel] = kernels_.sum[1](b.channels, band + pixel * b.channels) -
+                    static_cast<int32_t>(b.channels) * zero_point;
+    }
+    const auto& dilations = node_.As<Conv2dAttrs>().dilations;
+    const Shape& w = weights_.shape;
+    for (size_t pixel = 0; pixel < at.output_pixels; ++pixel) {
+      const int32_t* line =
+          sums + pixel / b.outputs[1] * b.strides[0] * b.band_width + pixel % b.outputs[1] * b.strides[1];
+      int32_t sum = 0;
+      for (int64_t r = 0; r < w[1]; ++r, line += static_cast<size_t>(dilations[0]) * b.band_width) {
+        for (int64_t column = 0; column < w[2]; ++column) sum += line[column * dilations[1]];
+      }
+      made[pixel].codes_sum = sum;
+    }
   }
 
   /// Of the columns from `first` on.
@@ -227,6 +304,7 @@ class RowCodesDenseStep final : public Step {
   const Kernels& tier_;
   const CodeKernels& kernels_;
   const bool of_bytes_;
+  const bool of_windows_;
   // Of each column.
   FixedArray<float> scales_;
   FixedArray<float> bias_;
@@ -237,13 +315,14 @@ class RowCodesDenseStep final : public Step {
   const xnn_quantization_params* row_params_ = nullptr;
   float* y_ = nullptr;
   size_t y_stride_ = 0;
-  uint8_t* workspace_ = nullptr;  ///< Of each thread a band of rows, then sums, then what these mean.
+  uint8_t* workspace_ = nullptr;  ///< Of each thread a band, sums, what these mean, sums of pixels.
   CodeDenseArgs args_;            ///< Of the sums.
   WindowBands bands_;
   size_t panels_ = 0;
   size_t at_once_ = 0;  ///< Panels.
   size_t band_bytes_ = 0;
   size_t sums_bytes_ = 0;
+  size_t rows_bytes_ = 0;
   size_t thread_bytes_ = 0;
 };
 
@@ -259,7 +338,7 @@ class RowCodesByShapeStep final : public ByShapeStep {
 
  private:
   size_t Choose() const override {
-    return RowsOfProduct(node_) >= kLeastCodeRows || !IsAroundMiddle(weights_) ? 1 : 0;
+    return HasWindows(node_) || RowsOfProduct(node_) >= kLeastCodeRows || !IsAroundMiddle(weights_) ? 1 : 0;
   }
   Result<StepPointer> Make(size_t way) const override {
     return way == 1 ? MakeStep<RowCodesDenseStep>(node_, environment_, weights_, min_, max_)
@@ -276,6 +355,14 @@ class RowCodesByShapeStep final : public ByShapeStep {
 bool HasRowCodesDense(const Kernels& kernels) {
   return kernels.codes.rows_of_sums != nullptr &&
          (kernels.codes.sums != nullptr || kernels.codes.sums_of_bytes != nullptr);
+}
+
+bool TakesWindowsOfRowCodes(const NodeView& node, const TensorView& weights, const Kernels& kernels) {
+  if (!HasRowCodesDense(kernels)) return false;
+  if (kernels.codes.sums_of_bytes != nullptr) return true;
+  // Pairs have their weights' zero point taken off, one of all outputs. Winograd's way of floats is faster.
+  const bool same = HasZeroPoint(*weights.quantization, weights.quantization->ZeroPointAt(0));
+  return same && !IsWinogradShape(node, kernels);
 }
 
 Result<StepPointer> LowerRowCodesDense(const NodeView& node, const Environment& environment,
