@@ -26,8 +26,9 @@ PlanCost CostOf(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.removed || node.op != OpCode::kTranspose) continue;
     const Value& result = graph.value(node.outputs[0]);
-    ++cost.transposes;
+    // The planner leaves others alone.
     if (!result.has_static_shape() || !graph.value(node.inputs[0]).has_static_shape()) continue;
+    ++cost.transposes;
     if (MovesElements(graph.value(node.inputs[0]).shape(), node.As<TransposeAttrs>().perm)) {
       cost.moved += result.shape().elements();
     }
@@ -193,30 +194,35 @@ bool HasOpenDims(const Graph& graph) {
   return false;
 }
 
-}  // namespace
-
-void ToNhwc(Graph& graph) {
-  if (!HasOpenDims(graph)) {
-    const std::optional<LayoutSearch> found = FindBetter(graph);
-    if (found && TakeOrders(graph, found->plan())) ApplyLayoutPlan(graph, found->plan());
-    return;
-  }
+/// False where a plan cannot be told from nominal sizes: of what depends on data, for one, as all that is behind the
+/// boxes of a detector does.
+bool PlanAtNominalSizes(Graph& graph) {
   const std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
-  if (!nominal) return;
+  if (!nominal) return false;
   Graph sized = graph;
   nominal->Apply(sized);
   const std::optional<LayoutSearch> found = FindBetter(sized);
-  if (!found) return;
+  if (!found) return true;
   // A number that depends on a nominal size is another one at other sizes.
   const std::optional<NominalSizes> others = NominalSizes::Choose(graph, &*nominal);
-  if (!others) return;
+  if (!others) return false;
   Graph other = graph;
   others->Apply(other);
   const LayoutProblem problem(other);
-  if (!DoTheSame(found->plan(), LayoutPlanner(problem, found->choices()).Run())) return;
-  if (!TakeOrders(sized, found->plan())) return;
+  if (!DoTheSame(found->plan(), LayoutPlanner(problem, found->choices()).Run())) return false;
+  if (!TakeOrders(sized, found->plan())) return true;
   ApplyLayoutPlan(sized, found->plan());
-  if (nominal->Restore(graph, sized)) graph = std::move(sized);
+  if (!nominal->Restore(graph, sized)) return false;
+  graph = std::move(sized);
+  return true;
+}
+
+}  // namespace
+
+void ToNhwc(Graph& graph) {
+  if (HasOpenDims(graph) && PlanAtNominalSizes(graph)) return;
+  const std::optional<LayoutSearch> found = FindBetter(graph);
+  if (found && TakeOrders(graph, found->plan())) ApplyLayoutPlan(graph, found->plan());
 }
 
 }  // namespace skiff
