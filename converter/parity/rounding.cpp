@@ -131,8 +131,8 @@ std::vector<double> AllowedRounding(const NodeNumbers& node, const Rounding& rou
 }
 
 double AbsoluteTerm(OpCode op, size_t input, double value) {
-  // Where GridSample reads is no term.
-  if (op == OpCode::kGridSample2d && input == 1) return value;
+  // Where these read is no term.
+  if ((op == OpCode::kGridSample2d || op == OpCode::kRoiAlign) && input == 1) return value;
   constexpr size_t kMean = 3;
   // BatchNorm subtracts its mean: as a term it is added.
   return op == OpCode::kBatchNorm && input == kMean ? -std::fabs(value) : std::fabs(value);

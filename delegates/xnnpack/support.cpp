@@ -219,6 +219,10 @@ bool SupportsGridSample2d(const NodeTypes& node) {
          node.attrs->as<GridSampleAttrs>().mode != GridSampleMode::kCubic;
 }
 
+bool SupportsRoiAlign(const NodeTypes& node) {
+  return IsF32(node.inputs[0]) && node.attrs->as<RoiAlignAttrs>().mode == RoiAlignMode::kAverage;
+}
+
 bool SupportsFullyConnected(const NodeTypes& node) {
   const auto& attrs = node.attrs->as<ClampAttrs>();
   return AreFloats(node.inputs) && IsClamp(attrs.min, attrs.max);
@@ -341,6 +345,7 @@ bool WorksOnRows(const NodeTypes& node) {
     case OpCode::kDequantize:
       return node.inputs[0]->view.quantization->per_tensor();
     case OpCode::kFakeQuantize:
+    case OpCode::kRoiAlign:
     case OpCode::kReduceSum:
     case OpCode::kReduceMean:
     case OpCode::kReduceMax:

@@ -422,6 +422,27 @@ void AddGridSamples(CaseList& list) {
            {WithSpecials(F32({2, 6, 5, 4})), F32({2, 3, 7, 2}, -1.2, 1.2)});
 }
 
+/// Regions within the picture, over its ends, outside, smaller than a pixel, and turned around.
+void AddRoiAligns(CaseList& list) {
+  for (const int64_t ratio : {0, 1, 2, 5}) {
+    for (const int64_t channels : {1, 21}) {
+      const std::string name = "by_" + std::to_string(ratio) + "_" + std::to_string(channels);
+      Argument regions = F32({7, 4});
+      regions.values = {0,  0,  7, 8, 1.5, 2, 3.25, 3.5, -3, -2, 12, 9, 20,  20,
+                        30, 31, 2, 2, 2,   2, 6.5,  5,   1,  2,  4,  1, 4.5, 7.75};
+      Argument images = F32({7}, 0, 0);
+      images.dtype = DType::kI64;
+      images.values = {0, 1, 1, 0, 1, 0, 1};
+      Case& made = list.Add(OpCode::kRoiAlign, name.c_str(), {F32({2, 8, 9, channels}), regions, images});
+      made.As<RoiAlignAttrs>().height = 3;
+      made.As<RoiAlignAttrs>().width = 2;
+      made.As<RoiAlignAttrs>().sampling_ratio = ratio;
+      made.As<RoiAlignAttrs>().half_pixel = ratio != 1;
+      made.As<RoiAlignAttrs>().spatial_scale = ratio == 5 ? 0.5f : 1.0f;
+    }
+  }
+}
+
 }  // namespace
 
 void AddProductCases(CaseList& list) {
@@ -432,6 +453,7 @@ void AddProductCases(CaseList& list) {
   AddSpecialProducts(list);
   AddResizes(list);
   AddGridSamples(list);
+  AddRoiAligns(list);
 }
 
 }  // namespace skiff::testing

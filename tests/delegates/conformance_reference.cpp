@@ -53,6 +53,7 @@ void AddImages(CaseList& list) {
   attrs.height = 3;
   attrs.width = 2;
   attrs.sampling_ratio = 2;
+  attrs.mode = RoiAlignMode::kMax;
 }
 
 void AddOrders(CaseList& list) {

@@ -194,8 +194,8 @@ bool HasOpenDims(const Graph& graph) {
   return false;
 }
 
-/// False where a plan cannot be told from nominal sizes: of what depends on data, for one, as all that is behind the
-/// boxes of a detector does.
+/// False where a plan cannot be told from nominal sizes: of what depends on data, for one, as all that is
+/// behind the boxes of a detector does.
 bool PlanAtNominalSizes(Graph& graph) {
   const std::optional<NominalSizes> nominal = NominalSizes::Choose(graph);
   if (!nominal) return false;

@@ -50,6 +50,7 @@ struct Use {
 constexpr Use kUses[] = {
     {Op::kMatMul, Op::kClamp},  // A product that XNNPACK does not clamp is clamped by ours.
     {Op::kGridSample2d, Op::kResize2d},
+    {Op::kRoiAlign, Op::kResize2d},
     {Op::kArgMax, Op::kReduceMax},
     {Op::kArgMin, Op::kReduceMin},
     {Op::kFakeQuantize, Op::kReduceMax},

@@ -36,6 +36,8 @@ bool IsPicture(const Shape& x, const Shape& y);
 Result<StepPointer> LowerMixingResize(const NodeView& node, const Environment& environment);
 // grid_sample.cpp
 Result<StepPointer> LowerGridSample2d(const NodeView& node, const Environment& environment);
+// roi_align.cpp
+Result<StepPointer> LowerRoiAlign(const NodeView& node, const Environment& environment);
 // linear.cpp
 Result<StepPointer> LowerFullyConnected(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerMatMul(const NodeView& node, const Environment& environment);

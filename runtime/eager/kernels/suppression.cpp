@@ -1,6 +1,8 @@
 // NonMaxSuppression: greedy, in each class of each batch, as ONNX specifies it. Computed in f32, as everybody
 // does: whether two boxes overlap too much may hang on the last bit.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "eager/kernels.h"
 #include "eager/kernels/dispatch.h"
@@ -27,35 +29,78 @@ Box BoxAt(const float* boxes, int64_t index, bool centers) {
 }
 
 /// Boxes that were taken, their sides beside each other: a candidate is compared with several at a time.
+/// Where candidates lie along a long line, as those of many classes do that were moved apart, they are in
+/// bins by their left side, as wide as the widest box: only those of three bins can have something in common.
 class Taken {
  public:
   Taken(float* memory, int64_t room)
       : left_(memory), top_(memory + room), right_(memory + 2 * room), bottom_(memory + 3 * room) {}
 
+  /// Makes bins with room for all of these candidates.
+  template <class Candidate>
+  void Begin(int64_t candidates, const Candidate& candidate) {
+    float least = std::numeric_limits<float>::max();
+    float most = std::numeric_limits<float>::lowest();
+    float widest = 0;
+    bool numbers = true;
+    for (int64_t i = 0; i < candidates; ++i) {
+      const Box box = candidate(i);
+      numbers &= std::isfinite(box.left) && std::isfinite(box.right);
+      least = std::min(least, box.left);
+      most = std::max(most, box.left);
+      widest = std::max(widest, box.right - box.left);
+    }
+    first_ = static_cast<double>(least);
+    const double length = static_cast<double>(most) - first_;
+    // What rounds in widths must not reach over a bin.
+    constexpr double kMore = 1.001;
+    width_ = std::max(static_cast<double>(widest) * kMore, length / (kMostBins - 1));
+    const bool binned = numbers && candidates > kLanes && width_ > 0 && std::isfinite(width_);
+    bins_ = binned ? static_cast<int64_t>(length / width_) + 1 : 1;
+    std::fill_n(begin_, bins_ + 1, 0);
+    for (int64_t i = 0; bins_ > 1 && i < candidates; ++i) ++begin_[BinOf(candidate(i)) + 1];
+    for (int64_t bin = 0; bin < bins_; ++bin) begin_[bin + 1] += begin_[bin];
+    std::copy_n(begin_, bins_, end_);
+  }
+
   void Add(const Box& box) {
-    left_[count_] = box.left;
-    top_[count_] = box.top;
-    right_[count_] = box.right;
-    bottom_[count_++] = box.bottom;
+    const int64_t at = end_[BinOf(box)]++;
+    left_[at] = box.left;
+    top_[at] = box.top;
+    right_[at] = box.right;
+    bottom_[at] = box.bottom;
   }
 
   /// Whether one of them has more than the share `most` of what it covers together with `box` in common with
   /// it.
   bool Covers(const Box& box, float most) const {
-    int64_t i = 0;
-    for (; i + kLanes <= count_; i += kLanes) {
-      int covered = 0;
-      for (int64_t lane = 0; lane < kLanes; ++lane) covered |= CoveredBy(i + lane, box, most);
-      if (covered != 0) return true;
-    }
-    for (; i < count_; ++i) {
-      if (CoveredBy(i, box, most) != 0) return true;
+    const int64_t bin = BinOf(box);
+    const int64_t last = std::min(bin + 1, bins_ - 1);
+    for (int64_t near = std::max<int64_t>(bin - 1, 0); near <= last; ++near) {
+      if (OneCovers(begin_[near], end_[near], box, most)) return true;
     }
     return false;
   }
 
  private:
   static constexpr int64_t kLanes = 16;
+  static constexpr int64_t kMostBins = 256;
+
+  int64_t BinOf(const Box& box) const {
+    return bins_ == 1 ? 0 : static_cast<int64_t>((static_cast<double>(box.left) - first_) / width_);
+  }
+
+  bool OneCovers(int64_t i, int64_t end, const Box& box, float most) const {
+    for (; i + kLanes <= end; i += kLanes) {
+      int covered = 0;
+      for (int64_t lane = 0; lane < kLanes; ++lane) covered |= CoveredBy(i + lane, box, most);
+      if (covered != 0) return true;
+    }
+    for (; i < end; ++i) {
+      if (CoveredBy(i, box, most) != 0) return true;
+    }
+    return false;
+  }
 
   int CoveredBy(int64_t i, const Box& box, float most) const {
     const float width = std::min(box.right, right_[i]) - std::max(box.left, left_[i]);
@@ -70,7 +115,11 @@ class Taken {
   float* top_;
   float* right_;
   float* bottom_;
-  int64_t count_ = 0;
+  double first_ = 0;  ///< Left side.
+  double width_ = 1;
+  int64_t bins_ = 1;
+  int64_t begin_[kMostBins + 1] = {};  ///< Where each bin begins, and where its boxes end.
+  int64_t end_[kMostBins] = {};
 };
 
 }  // namespace
@@ -105,6 +154,7 @@ Status KernelNonMaxSuppression(const KernelArgs& args) {
               [&](int64_t a, int64_t b) { return score[a] > score[b] || (score[a] == score[b] && a < b); });
     const int64_t first = total;
     Taken kept(reinterpret_cast<float*>(order + count), count);
+    kept.Begin(candidates, [&](int64_t i) { return BoxAt(box, order[i], centers); });
     for (int64_t i = 0; i < candidates && total - first < most; ++i) {
       const Box candidate = BoxAt(box, order[i], centers);
       if (kept.Covers(candidate, most_overlap)) continue;

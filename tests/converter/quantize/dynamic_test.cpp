@@ -85,8 +85,8 @@ constexpr const char* kZeroPoints = R"(graph zero_points {
 }
 )";
 
-/// Windows: with strides, dilations, pads on some sides, of one line, over all of a picture; one scale for all
-/// pictures, or each its own; more outputs than a panel has, and fewer than a vector.
+/// Windows: with strides, dilations, pads on some sides, of one line, over all of a picture; one scale for
+/// all pictures, or each its own; more outputs than a panel has, and fewer than a vector.
 constexpr const char* kWindows = R"(graph windows {
   input x: f32[N, 13, 17, 5]
   const one: u8[71, 3, 3, 5] {scale=0.02, zero_point=97} = seed 1

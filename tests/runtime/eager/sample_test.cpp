@@ -68,6 +68,54 @@ TEST(GridSample2d, HostileShapes) {
       "at least 1");
 }
 
+/// Boxes of many classes that were moved apart, as detectors have them, and one class of all: what is taken
+/// is what a comparison with each would take.
+TEST(NonMaxSuppression, TakesWhatComparingWithEachWould) {
+  uint32_t state = 1;
+  const auto random = [&](double most) {
+    state = state * 1664525u + 1013904223u;
+    return static_cast<double>(state >> 8) / (1 << 24) * most;
+  };
+  for (const double apart : {0.0, 50.0, 1000.0}) {
+    constexpr int kBoxes = 400;
+    std::vector<double> boxes;
+    std::vector<double> scores;
+    for (int i = 0; i < kBoxes; ++i) {
+      const double moved = apart * (i % 40);
+      const double x = static_cast<float>(random(40) + moved);
+      const double y = static_cast<float>(random(40) + moved);
+      boxes.insert(boxes.end(),
+                   {y, x, static_cast<float>(y + random(12)), static_cast<float>(x + random(12))});
+      scores.push_back(i * 37 % kBoxes);
+    }
+    const auto outcome = Op(OpCode::kNonMaxSuppression,
+                            {F32({1, kBoxes, 4}, boxes), F32({1, 1, kBoxes}, scores), I64({}, {kBoxes}),
+                             F32({}, {0.3}), F32({}, {-1})},
+                            SuppressionAttrs{}, /*output_count=*/3)
+                             .Run();
+    ASSERT_EQ(outcome.status.code(), StatusCode::kOk);
+    std::vector<int> expected;
+    for (int score = kBoxes - 1; score >= 0; --score) {
+      int box = 0;
+      while (static_cast<int>(scores[static_cast<size_t>(box)]) != score) ++box;
+      const auto side = [&](int of, int i) {
+        return static_cast<float>(boxes[static_cast<size_t>(of * 4 + i)]);
+      };
+      const auto covers = [&](int other) {
+        const float width = std::min(side(box, 3), side(other, 3)) - std::max(side(box, 1), side(other, 1));
+        const float height = std::min(side(box, 2), side(other, 2)) - std::max(side(box, 0), side(other, 0));
+        const auto area = [&](int of) { return (side(of, 3) - side(of, 1)) * (side(of, 2) - side(of, 0)); };
+        const float common = width * height;
+        return width > 0 && height > 0 && common / (area(box) + area(other) - common) > 0.3f;
+      };
+      if (std::none_of(expected.begin(), expected.end(), covers)) expected.push_back(box);
+    }
+    const std::vector<double> taken = Values(outcome.outputs[0]);
+    ASSERT_EQ(Values(outcome.outputs[1])[0], static_cast<double>(expected.size())) << apart;
+    for (size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(taken[i * 3 + 2], expected[i]) << apart;
+  }
+}
+
 RoiAlignAttrs Cells(int64_t height, int64_t width, int64_t ratio, bool half_pixel = true) {
   RoiAlignAttrs attrs;
   attrs.height = height;
