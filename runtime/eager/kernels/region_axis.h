@@ -11,10 +11,10 @@ namespace skiff::eager {
 
 /// One axis of one region.
 struct RegionAxis {
-  double start;
-  double cell;    ///< Extent of one output cell in input pixels.
-  double count;   ///< Samples of a cell, a whole number; more than any loop could visit for a huge region.
-  double extent;  ///< Of the input.
+  double start = 0;
+  double cell = 0;   ///< Extent of one output cell in input pixels.
+  double count = 0;  ///< Samples of a cell, a whole number; more than any loop could visit for a huge region.
+  double extent = 0;  ///< Of the input.
 
   double Position(int64_t out, int64_t sample) const {
     return start + static_cast<double>(out) * cell + (static_cast<double>(sample) + 0.5) * cell / count;
