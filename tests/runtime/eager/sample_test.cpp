@@ -98,8 +98,8 @@ TEST(NonMaxSuppression, TakesWhatComparingWithEachWould) {
     for (int score = kBoxes - 1; score >= 0; --score) {
       int box = 0;
       while (static_cast<int>(scores[static_cast<size_t>(box)]) != score) ++box;
-      const auto side = [&](int of, int i) {
-        return static_cast<float>(boxes[static_cast<size_t>(of * 4 + i)]);
+      const auto side = [&](int of, size_t i) {
+        return static_cast<float>(boxes[static_cast<size_t>(of) * 4 + i]);
       };
       const auto covers = [&](int other) {
         const float width = std::min(side(box, 3), side(other, 3)) - std::max(side(box, 1), side(other, 1));

@@ -25,11 +25,6 @@ constexpr int kByteOfZero = 128;
 
 size_t Aligned(size_t bytes) { return DivideUp(bytes, 64) * 64; }
 
-/// Where the sums of row 0 would be, of which those from `row` on are at `sums`.
-int32_t* BeforeRow(int32_t* sums, size_t row, size_t stride) {
-  return reinterpret_cast<int32_t*>(reinterpret_cast<uintptr_t>(sums) - row * stride * sizeof(int32_t));
-}
-
 bool HasWindows(const NodeView& node) {
   return node.op() == OpCode::kConv2d && !IsPointwise(node.As<Conv2dAttrs>(), node.in(1).shape);
 }
@@ -202,7 +197,7 @@ class RowCodesDenseStep final : public Step {
       put.columns = end_panel < panels_ ? (end_panel - first_panel) * tier_.dense_outputs : args.outputs;
       for (size_t row = 0; row < at.output_pixels; row += kSumRows) {
         const size_t rows = std::min(kSumRows, at.output_pixels - row);
-        args.y = BeforeRow(sums, row, args.y_stride);
+        args.y = sums - row * args.y_stride;  // Of this row on.
         (of_bytes_ ? kernels_.sums_of_bytes : kernels_.sums)(args, row, row + rows, 0,
                                                              end_panel - first_panel);
         put.rows = rows_of_sums + row;
