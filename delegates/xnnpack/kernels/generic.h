@@ -1,8 +1,8 @@
 // The kernels, in plain loops that the compiler vectorises. Included once by each translation unit that is
 // compiled for an instruction set; SKIFF_KERNELS names the table that it defines, SKIFF_VNNI_KERNELS that of
 // CPUs which have integer dot products besides, SKIFF_AMX_KERNELS that of those with AMX. Everything has
-// internal linkage and no other header brings functions in: an inline function compiled for AVX-512 must
-// never be the copy that the linker keeps.
+// internal linkage and no other header brings functions in (Arm's are always inlined): an inline function
+// compiled for AVX-512 must never be the copy that the linker keeps.
 #if defined(__aarch64__)
 #include <arm_neon.h>
 #endif

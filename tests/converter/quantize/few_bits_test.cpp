@@ -71,7 +71,7 @@ TEST(FewBits, KeepTheDigitsOfSmallSums) {
 }
 
 TEST(FewBits, SumsOfLargeNumbersStayFinite) {
-  if (!xnnpack::kHasFewBits || xnnpack::SelectKernels().codes.few_bits == nullptr)
+  if (!xnnpack::kHasOwnKernels || xnnpack::SelectKernels().codes.few_bits == nullptr)
     GTEST_SKIP() << "XNNPACK's kernels sum products with the integers, whatever x is";
   for (const Codes& of : kCodes) {
     const Graph graph = Layer(of.dtype, of.zero_point, 1e-3f);

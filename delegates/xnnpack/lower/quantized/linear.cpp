@@ -174,7 +174,8 @@ Result<StepPointer> LowerLayer(const NodeView& node, const Environment& environm
   if (kHasOwnKernels && TakesCodeDense(node, environment))
     return MakeStep<QuantizedByShapeStep>(node, environment, layer);
   if (kHasRowCodes && RunsOnRowCodes(node, environment)) return LowerRowCodes(node, environment);
-  if (kHasFewBits && !layer.transposed && RunsFewBits(node, environment))
+  // XNNPACK's kernels for Arm take less time for one row.
+  if (kHasOwnKernels && !layer.transposed && RunsFewBits(node, environment))
     return LowerFewBits(node, environment, layer.min, layer.max);
   if (node.in(0).quantization == nullptr) return MakeStep<QuantizedWeightsStep>(node, environment, layer);
   return MakeStep<QuantizedLinearStep>(node, environment, layer);
