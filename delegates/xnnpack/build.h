@@ -31,6 +31,8 @@ inline constexpr bool kHasOwnConvolutions = true;
 inline constexpr bool kHasOwnConvolutions = false;
 #endif
 
+inline constexpr bool kHasCodeWinograd = kHasOwnConvolutions && BuildHas(Feature::kQuantization);
+
 /// Products of floats with weights that stay integers of few bits.
 #if defined(__x86_64__) || defined(__aarch64__)
 inline constexpr bool kHasFewBits = BuildHas(Feature::kQuantization);

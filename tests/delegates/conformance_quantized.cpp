@@ -43,6 +43,9 @@ const ConvolutionShape kConvolutions[] = {
     {"depthwise_1x1", 6, 6, 19, 19, 1, 1, 19},
     {"3x3_deep", 3, 4, 260, 40, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_far_weights", 5, 6, 100, 100, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    // Winograd's tiles of 4 x 4: of whole vectors, and over the ends.
+    {"3x3_tiles", 16, 20, 64, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_tiles_over_ends", 14, 17, 67, 83, 3, 3, 1, {1, 1}, {1, 1}, {1, 0, 1, 2}},
     {"same_upper", 10, 9, 4, 8, 3, 3, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"one_output_pixel", 5, 5, 6, 7, 5, 5, 1},
     {"depthwise_3x3", 9, 9, 24, 24, 3, 3, 24, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -101,6 +104,13 @@ void AddConvolutions(CaseList& list) {
     clamped.inputs[0].row_gap = 5;
     clamped.output_row_gap = 3;
   }
+  // 64 times sums that fit 32 bits, then such that do not, of u8 (64 times 60 million) and of i8.
+  const ConvolutionShape deep = {"", 12, 12, 512, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  AddConvolution(list, "3x3_fitting_sums", deep, {.per_channel = true});
+  AddConvolution(list, "3x3_long_sums_i8", deep,
+                 {.per_channel = true, .y_scale = 400, .least_weight = 100, .most_weight = 127, .largest = true});
+  AddConvolution(list, "3x3_long_sums_u8", deep,
+                 {.dtype = DType::kU8, .y_scale = 400, .least_weight = 100, .most_weight = 127, .largest = true});
   const ConvolutionShape& plain = kConvolutions[5];
   AddConvolution(list, "f32_bias", plain, {.per_channel = true, .bias = Bias::kF32});
   AddConvolution(list, "other_bias", plain, {.per_channel = true, .bias = Bias::kOtherScale});

@@ -145,7 +145,7 @@ struct ByteDepthwiseArgs : CodeOutputArgs {
 };
 using ByteDepthwiseFn = void (*)(const ByteDepthwiseArgs& args);
 
-/// A convolution of codes by Winograd's F(2 x 2, 3 x 3), whose products are 4 times those of the definition.
+/// A convolution of codes by Winograd's minimal filtering.
 struct CodeWinogradArgs : WinogradArgs, CodeOutputArgs {
   // In place of x and y.
   const uint8_t* codes = nullptr;
@@ -156,15 +156,18 @@ struct CodeWinogradArgs : WinogradArgs, CodeOutputArgs {
   const int32_t* biases = nullptr;
   const float* factors = nullptr;  ///< Make steps of sums.
 };
+/// One size of tiles: what is around the sums of its points, which are those of the definition times
+/// `times`, or a part of that, modulo 2^32.
 struct CodeWinogradKernels {
-  size_t channels = 0;  ///< The fewest that they take.
+  size_t tile = 0;  ///< Outputs along an edge.
+  int32_t times = 0;
+  /// For each point along a dimension what three weights are multiplied by, whole numbers.
+  const int8_t (*weights)[3] = nullptr;
   /// As WinogradKernels' are; to i16, from i32.
   void (*input)(const CodeWinogradArgs& args, size_t first_tile, size_t end_tile, int16_t* to) = nullptr;
   void (*output)(const CodeWinogradArgs& args, size_t first_tile, size_t end_tile,
                  const int32_t* from) = nullptr;
 };
-constexpr size_t kCodeWinogradTile = 2;
-constexpr size_t kCodeWinogradPoints = 16;
 
 /// Rows of f32 times constants of four or eight bits.
 template <size_t kBits>
@@ -225,9 +228,15 @@ struct CodeKernels {
   WidenCodesFn<int16_t> widen[kCodeTypes] = {};
   WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
   const FewBitsKernels* few_bits = nullptr;  ///< Of four bits, and of eight. Null where there are none.
-  CodeDenseFn dense = nullptr;               ///< Of i16, less their zero point.
-  /// `dense` without what makes codes: to i32, all columns of its panels. Null where dense_of_bytes is not.
+  /// `dense` without what makes codes: to i32, all columns of its panels. Null where other ways take less
+  /// time. halves_apart: words of weights are not in memory, but, in a row of them, all low halves before all
+  /// high ones; and rows are of one run.
   CodeDenseFn sums = nullptr;
+  bool halves_apart = false;
+  /// From small to large tiles. Used where `sums` are.
+  CodeWinogradKernels winograd[kWinogradSizes] = {};
+  size_t winograd_channels = 0;  ///< The fewest that they take; 0 where there are none.
+  CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
   /// The same of dense_of_bytes, where that makes such sums.
   CodeDenseFn sums_of_bytes = nullptr;
   RowsOfSumsFn rows_of_sums = nullptr;
@@ -243,7 +252,6 @@ struct CodeKernels {
   // Null as dense_of_bytes.
   StackLinesFn stack_lines = nullptr;
   ByteDepthwiseFn depthwise_of_bytes[3][2] = {};
-  CodeWinogradKernels winograd = {};  ///< Null where products of bytes take less time.
 };
 
 }  // namespace skiff::xnnpack

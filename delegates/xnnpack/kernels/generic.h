@@ -298,18 +298,21 @@ constexpr bool kHasCodeSums =
 constexpr bool kHasCodeDense =
     IsCodesLowered(Op::kFullyConnected) || IsCodesLowered(Op::kMatMul) || IsCodesLowered(Op::kConv2d);
 constexpr bool kHasCodeConvolution = IsCodesLowered(Op::kConv2d);
+#if SKIFF_HAS_CODE_WINOGRAD
+template <int kTile>
+constexpr CodeWinogradKernels kCodeWinograd = {kTile, CodeWinograd<kTile>::kTimes,
+                                               CodeWinograd<kTile>::kWeights,
+                                               SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput<kTile>),
+                                               SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput<kTile>)};
+constexpr bool kHalvesApart = kLanes == 4;  // NeonCodeSums()'.
+#endif
 #if SKIFF_HAS_CODE_TILES
 // Of CPUs whose instructions multiply pairs.
 template <bool kVnni>
-constexpr CodeWinogradKernels kCodeWinograd = {};
-template <>
-constexpr CodeWinogradKernels kCodeWinograd<false> = {
-    kShortLanes, SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput)};
-template <bool kVnni>
 constexpr CodeDenseFn kDenseOfNarrowBytes = kHasCodeDense && !kVnni ? CodeDense<NarrowFours> : nullptr;
 template <bool kVnni>
-constexpr CodeDenseFn kSums = (kHasCodeConvolution || IsLowered(Op::kFakeQuantize)) && !kVnni
-                                  ? CodeDense<PairsOf<false>, int32_t>
+constexpr CodeDenseFn kSums = kHasCodeConvolution || (IsLowered(Op::kFakeQuantize) && !kVnni)
+                                  ? CodeDense<PairsOf<kVnni>, int32_t>
                                   : nullptr;
 constexpr RowsOfSumsFn kRowsOfSums = IsLowered(Op::kFakeQuantize) ? RowsOfSums : nullptr;
 // Of those whose instructions multiply bytes.
@@ -326,6 +329,13 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 }  // namespace
 
 #define SKIFF_VNNI false
+#if SKIFF_HAS_CODE_TILES
+#define SKIFF_SUMS kSums<false>
+#elif SKIFF_HAS_CODE_WINOGRAD
+#define SKIFF_SUMS SKIFF_CODES_KEPT(Conv2d, NeonCodeSums)
+#else
+#define SKIFF_SUMS nullptr
+#endif
 #define SKIFF_DENSE_OF_BYTES nullptr
 #define SKIFF_SUMS_OF_BYTES nullptr
 #include "delegates/xnnpack/kernels/table.inc"
@@ -337,6 +347,8 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 #define SKIFF_KERNELS SKIFF_VNNI_KERNELS
 #define SKIFF_KERNELS_NAME SKIFF_VNNI_KERNELS_NAME
 #define SKIFF_VNNI true
+#undef SKIFF_SUMS
+#define SKIFF_SUMS kSums<true>
 #undef SKIFF_SUMS_OF_BYTES
 #define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDense<Fours> : nullptr
 #define SKIFF_SUMS_OF_BYTES IsLowered(Op::kFakeQuantize) ? CodeDense<Fours, int32_t> : nullptr
@@ -348,6 +360,8 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 #undef SKIFF_DENSE_OF_BYTES
 #define SKIFF_KERNELS SKIFF_AMX_KERNELS
 #define SKIFF_KERNELS_NAME SKIFF_AMX_KERNELS_NAME
+#undef SKIFF_SUMS
+#define SKIFF_SUMS nullptr
 #undef SKIFF_SUMS_OF_BYTES
 #define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDenseOfTiles : nullptr
 #define SKIFF_SUMS_OF_BYTES nullptr

@@ -3,6 +3,8 @@
 // the middle of something else.
 #include <arm_neon.h>
 
+#include <utility>
+
 #include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
@@ -101,11 +103,102 @@ constexpr DenseTileFn kTiles[kMostRows][kPanelVectors + 1] = {
 #undef SKIFF_TILES
 #undef SKIFF_TILE
 
+/// Calls function(integral constant) for 0 to kCount - 1: lanes are part of an instruction.
+template <class Function, int... kLane>
+[[gnu::always_inline]] inline void ForLanes(const Function& function, std::integer_sequence<int, kLane...>) {
+  (function(std::integral_constant<int, kLane>()), ...);
+}
+
+/// kRows x kVectors sums of i32, of rows of `run` inputs of i16. In `weights`, for each input kVectors vectors
+/// of i16.
+template <size_t kRows, size_t kVectors>
+void CodeSumsTile(size_t run, const int16_t* const* rows, const int32_t* biases, const int16_t* weights,
+                  int32_t* y, size_t y_stride) {
+  constexpr size_t kInputs = 8;
+  int32x4_t sums[kRows][kVectors];
+#pragma GCC unroll 32
+  for (size_t i = 0; i < kRows * kVectors; ++i)
+    sums[i / kVectors][i % kVectors] = vld1q_s32(biases + i % kVectors * kLanes);
+  const int16_t* x[kRows];
+#pragma GCC unroll 8
+  for (size_t r = 0; r < kRows; ++r) x[r] = rows[r];
+  size_t k = 0;
+  for (; k + kInputs <= run; k += kInputs) {
+    int16x8_t some[kRows];
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r) some[r] = vld1q_s16(x[r] + k);
+    __builtin_prefetch(weights + 2 * kPrefetch);
+    ForLanes(
+        [&](auto lane) {
+          int16x4_t w[kVectors];
+#pragma GCC unroll 4
+          for (size_t v = 0; v < kVectors; ++v) w[v] = vld1_s16(weights + v * kLanes);
+          weights += kVectors * kLanes;
+#pragma GCC unroll 8
+          for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+            for (size_t v = 0; v < kVectors; ++v)
+              sums[r][v] = vmlal_laneq_s16(sums[r][v], w[v], some[r], lane.value);
+          }
+        },
+        std::make_integer_sequence<int, kInputs>());
+  }
+  for (; k < run; ++k, weights += kVectors * kLanes) {
+#pragma GCC unroll 8
+    for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+      for (size_t v = 0; v < kVectors; ++v)
+        sums[r][v] = vmlal_n_s16(sums[r][v], vld1_s16(weights + v * kLanes), x[r][k]);
+    }
+  }
+#pragma GCC unroll 32
+  for (size_t i = 0; i < kRows * kVectors; ++i)
+    vst1q_s32(y + i / kVectors * y_stride + i % kVectors * kLanes, sums[i / kVectors][i % kVectors]);
+}
+
+using CodeSumsTileFn = void (*)(size_t run, const int16_t* const* rows, const int32_t* biases,
+                                const int16_t* weights, int32_t* y, size_t y_stride);
+#define SKIFF_TILE(rows, vectors) \
+  CodeSumsTile<(rows < kDenseRows[vectors - 1] ? rows : kDenseRows[vectors - 1]), vectors>
+#define SKIFF_TILES(rows) \
+  { SKIFF_TILE(rows, 1), SKIFF_TILE(rows, 2), SKIFF_TILE(rows, 3) }
+constexpr CodeSumsTileFn kSumsTiles[kMostRows][kPanelVectors + 1] = {
+    SKIFF_TILES(1), SKIFF_TILES(2), SKIFF_TILES(3), SKIFF_TILES(4),
+    SKIFF_TILES(5), SKIFF_TILES(6), SKIFF_TILES(7), SKIFF_TILES(8),
+};
+#undef SKIFF_TILES
+#undef SKIFF_TILE
+
 #include "delegates/xnnpack/kernels/few_bits.inc"
 
 }  // namespace
 
 const FewBitsKernels kNeonFewBits[] = {kFewBits<4>, kFewBits<8>};
+
+void NeonCodeSums(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
+                  size_t end_panel) {
+  if (first_row == end_row) return;
+  const size_t words = 2 + (args.run + 1) / 2;
+  ForPanels(args, first_panel, end_panel, [&](size_t first, size_t end, size_t vectors) {
+    const size_t width = vectors * kLanes;
+    for (size_t panel = first; panel < end; ++panel) {
+      const size_t output = panel * kPanelOutputs;
+      const int32_t* const biases = args.weights + output * words;
+      const auto* const weights = reinterpret_cast<const int16_t*>(biases + 2 * width);
+      RowWalk walk(args, first_row);
+      EqualTiles tiles(end_row - first_row, kDenseRows[vectors - 1]);
+      for (size_t row = first_row; row < end_row;) {
+        const size_t height = tiles.Next();
+        const int16_t* rows[kMostRows];
+        for (size_t r = 0; r < height; ++r) rows[r] = static_cast<const int16_t*>(args.x) + walk.Next();
+        kSumsTiles[height - 1][vectors - 1](args.run, rows, biases, weights,
+                                            static_cast<int32_t*>(args.y) + row * args.y_stride + output,
+                                            args.y_stride);
+        row += height;
+      }
+    }
+  });
+}
 
 void NeonDense(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                size_t end_panel) {

@@ -144,10 +144,11 @@ struct WinogradArgs : PictureArgs {
   size_t point_inputs = 0;   ///< Elements from point to point of the transformed windows...
   size_t point_outputs = 0;  ///< ...and of the products.
 };
+/// Products that make tile x tile outputs of one window of pixels.
+constexpr size_t WinogradPoints(size_t tile) { return (tile + 2) * (tile + 2); }
 /// One size of tiles: what is around the dense products of its points.
 struct WinogradKernels {
-  size_t tile = 0;    ///< Outputs along an edge.
-  size_t points = 0;  ///< Products.
+  size_t tile = 0;  ///< Outputs along an edge.
   /// To [point][tile][channel] and from [point][tile][output], tiles [first_tile, end_tile).
   void (*input)(const WinogradArgs& args, size_t first_tile, size_t end_tile, float* to) = nullptr;
   void (*output)(const WinogradArgs& args, size_t first_tile, size_t end_tile, const float* from) = nullptr;

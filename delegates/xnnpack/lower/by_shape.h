@@ -5,7 +5,8 @@
 
 namespace skiff::xnnpack {
 
-/// One of two steps, each of which is made when it is first chosen.
+/// One of a few steps, each of which is made when it is first chosen: the numbers of a shape do not depend on
+/// those that came before.
 class ByShapeStep : public Step {
  public:
   using Step::Step;
@@ -31,12 +32,13 @@ class ByShapeStep : public Step {
   }
 
  protected:
-  /// 0 or 1.
-  virtual size_t Choose() const = 0;
+  static constexpr size_t kWays = 3;
+  /// One of kWays.
+  virtual size_t Choose() = 0;
   virtual Result<StepPointer> Make(size_t way) const = 0;
 
  private:
-  StepPointer ways_[2];
+  StepPointer ways_[kWays];
   Step* chosen_ = nullptr;
 };
 

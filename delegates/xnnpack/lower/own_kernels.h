@@ -111,6 +111,8 @@ bool TakesCodeDense(const NodeView& node, const Environment& environment);
 bool RunsCodeDense(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeDense(const NodeView& node, const Environment& environment,
                                    const DenseLayer& layer);
+/// Whether its kernel multiplies bytes, or i16 that they become.
+bool MultipliesBytes(const NodeView& node, const Environment& environment);
 
 /// True for a FullyConnected node of f32 whose constant weights the file holds in four or eight bits.
 bool RunsFewBits(const NodeView& node, const Environment& environment);
@@ -129,5 +131,7 @@ Result<StepPointer> LowerWinograd(const NodeView& node, const Environment& envir
 /// The same of codes.
 bool MayRunCodeWinograd(const NodeView& node, const Environment& environment);
 Result<StepPointer> LowerCodeWinograd(const NodeView& node, const Environment& environment);
+/// A convolution of codes that is XNNPACK's.
+Result<StepPointer> LowerXnnpackQuantizedConv2d(const NodeView& node, const Environment& environment);
 
 }  // namespace skiff::xnnpack

@@ -1,4 +1,5 @@
 // Convolutions of 3 x 3 by Winograd's minimal filtering, where that takes less time than the direct way.
+#include "delegates/xnnpack/lower/by_shape.h"
 #include "delegates/xnnpack/lower/winograd_tiles.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 
@@ -16,7 +17,7 @@ class WinogradStep final : public WinogradTiles {
     product_.outputs = product_.y_stride = static_cast<size_t>(node_.in(1).shape[0]);
     product_.min = -kInfinity;
     product_.max = kInfinity;
-    SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, kernels_.points, sizeof(float), sizeof(float),
+    SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, sizeof(float), sizeof(float),
                                         product_.outputs, product_, product_.run, &args_));
     return Pack();
   }
@@ -71,7 +72,7 @@ class WinogradStep final : public WinogradTiles {
     key.parameters[1] = args_.outputs;
     key.parameters[2] = environment_.kernels->dense_outputs;
     key.parameters[3] = kernels_.tile;
-    key.packed_bytes = kernels_.points * point_elements_ * sizeof(float);
+    key.packed_bytes = WinogradPoints(kernels_.tile) * point_elements_ * sizeof(float);
     const void* const packed = environment_.weights->FindOrPack(key, [&](void* blob) {
       kernels_.weights(node_.in(1).as<const float>(), args_.outputs, args_.channels,
                        static_cast<float*>(blob));
@@ -88,64 +89,47 @@ class WinogradStep final : public WinogradTiles {
   size_t point_elements_ = 0;  ///< Of packed weights.
 };
 
-/// Where two halves of a vector take turns, memory is no slower than it is for the kernels of half as many
-/// lanes.
-double LoadCost(const Kernels& kernels) {
-  return kernels.narrower != nullptr && WideVectorsAreTwoHalves() ? kernels.narrower->load_cost
-                                                                  : kernels.load_cost;
-}
-
-/// The fastest for these extents; null for the direct way.
-const WinogradKernels* Choose(const Kernels& all, const NodeView& node) {
-  const Shape& weights = node.in(1).shape;
-  const Shape& y = node.out(0).shape;
-  const Ints& dilations = node.As<Conv2dAttrs>().dilations;
-  const double load_cost = LoadCost(all);
-  const WinogradKernels* best = nullptr;
-  double least = DirectCost(y, load_cost) / kLeastWinogradGain;
-  for (const WinogradKernels& kernels : all.winograd) {
-    const double cost = WinogradCost(kernels.tile, kernels.points, weights, y, dilations, load_cost);
-    if (cost >= least) continue;
-    least = cost;
-    best = &kernels;
-  }
-  return best;
-}
+/// Measured on x86-64, predicted for Arm (docs/arm_kernels.md), whose cores store and add fewer vectors at a
+/// time.
+#if defined(__aarch64__)
+constexpr double kTransformCost = 8;
+#else
+constexpr double kTransformCost = 3;
+#endif
 
 Result<StepPointer> LowerDirect(const NodeView& node, const Environment& environment) {
   return kHasOwnKernels ? LowerDenseConvolution(node, environment)
                         : LowerXnnpackConvolution(node, environment);
 }
 
-/// Chooses the way at each new shape, so that the numbers of a shape do not depend on those that came before.
-class ByShapeStep final : public Step {
+class WinogradByShapeStep final : public ByShapeStep {
  public:
-  using Step::Step;
-
-  Status Reshape() override {
-    const WinogradKernels* const kernels = Choose(*environment_.kernels, node_);
-    const size_t way =
-        kernels == nullptr ? kWinogradSizes : static_cast<size_t>(kernels - environment_.kernels->winograd);
-    if (ways_[way] == nullptr) {
-      SKIFF_ASSIGN_OR_RETURN(ways_[way], kernels == nullptr
-                                             ? LowerDirect(node_, environment_)
-                                             : MakeStep<WinogradStep>(node_, environment_, *kernels));
-    }
-    chosen_ = ways_[way].get();
-    SKIFF_RETURN_IF_ERROR(chosen_->Reshape());
-    workspace_bytes_ = chosen_->workspace_bytes();
-    leads_ = chosen_->leads();
-    return OkStatus();
-  }
-  Status Bind(void* workspace) override { return chosen_->Bind(workspace); }
-  Status Run() override {
-    chosen_->SetFollower(follower());
-    return chosen_->Run();
-  }
+  using ByShapeStep::ByShapeStep;
 
  private:
-  StepPointer ways_[kWinogradSizes + 1];
-  Step* chosen_ = nullptr;
+  static_assert(kWays > kWinogradSizes);
+  /// The fastest for these extents: the direct way, then by size.
+  size_t Choose() override {
+    const Shape& weights = node_.in(1).shape;
+    const Shape& y = node_.out(0).shape;
+    const Ints& dilations = node_.As<Conv2dAttrs>().dilations;
+    const WinogradCosts costs = {kTransformCost, LoadCost(*environment_.kernels)};
+    double least = DirectCost(y, costs) / kLeastWinogradGain;
+    size_t best = 0;
+    for (size_t size = 0; size < kWinogradSizes; ++size) {
+      const size_t tile = environment_.kernels->winograd[size].tile;
+      const double cost = WinogradCost(tile, weights, y, dilations, costs);
+      if (cost >= least) continue;
+      least = cost;
+      best = 1 + size;
+    }
+    return best;
+  }
+  Result<StepPointer> Make(size_t way) const override {
+    return way == 0
+               ? LowerDirect(node_, environment_)
+               : MakeStep<WinogradStep>(node_, environment_, environment_.kernels->winograd[way - 1]);
+  }
 };
 
 }  // namespace
@@ -156,7 +140,7 @@ bool MayRunWinograd(const NodeView& node, const Environment& environment) {
 }
 
 Result<StepPointer> LowerWinograd(const NodeView& node, const Environment& environment) {
-  return MakeStep<ByShapeStep>(node, environment);
+  return MakeStep<WinogradByShapeStep>(node, environment);
 }
 
 }  // namespace skiff::xnnpack

@@ -16,12 +16,12 @@ constexpr size_t kStaggerBytes = 64;
 
 }  // namespace
 
-Status WinogradTiles::DescribeTiles(size_t tile, size_t points, size_t window_bytes, size_t product_bytes,
+Status WinogradTiles::DescribeTiles(size_t tile, size_t window_bytes, size_t product_bytes,
                                     size_t outputs, const DenseShape& product, size_t words,
                                     WinogradArgs* args) {
   SKIFF_RETURN_IF_ERROR(DescribePicture(node_, args));
   tile_ = tile;
-  points_ = points;
+  points_ = WinogradPoints(tile);
   window_bytes_ = window_bytes;
   product_bytes_ = product_bytes;
   channels_ = args->channels;
@@ -124,24 +124,17 @@ void WinogradTiles::RunStages() {
   pthreadpool_parallelize_1d(environment_.pool, output, this, tiles_, /*flags=*/0);
 }
 
-namespace {
-
-/// Multiply-adds that take the time of transforming a point of a window or of a product: measured on x86-64,
-/// predicted for Arm (docs/arm_kernels.md), whose cores store and add fewer vectors at a time.
-#if defined(__aarch64__)
-constexpr double kTransformCost = 8;
-#else
-constexpr double kTransformCost = 3;
-#endif
-
-}  // namespace
-
-double DirectCost(const Shape& y, double load_cost) {
-  return (static_cast<double>(y[0] * y[1] * y[2]) + load_cost) * 9;
+double LoadCost(const Kernels& kernels) {
+  return kernels.narrower != nullptr && WideVectorsAreTwoHalves() ? kernels.narrower->load_cost
+                                                                  : kernels.load_cost;
 }
 
-double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, const Ints& dilations,
-                    double load_cost) {
+double DirectCost(const Shape& y, const WinogradCosts& costs) {
+  return (static_cast<double>(y[0] * y[1] * y[2]) + costs.load) * 9;
+}
+
+double WinogradCost(size_t tile, const Shape& weights, const Shape& y, const Ints& dilations,
+                    const WinogradCosts& costs) {
   const auto outputs = static_cast<double>(weights[0]);
   const auto channels = static_cast<double>(weights[3]);
   auto tiles = static_cast<double>(y[0]);
@@ -149,8 +142,8 @@ double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shap
     const auto phases = static_cast<size_t>(dilations[axis]);
     tiles *= static_cast<double>(DivideUp(DivideUp(static_cast<size_t>(y[1 + axis]), phases), tile) * phases);
   }
-  return static_cast<double>(points) *
-         (tiles * (1 + kTransformCost / outputs + kTransformCost / channels) + load_cost);
+  return static_cast<double>(WinogradPoints(tile)) *
+         (tiles * (1 + costs.transform / outputs + costs.transform / channels) + costs.load);
 }
 
 bool IsWinogradShape(const NodeView& node, const Kernels& kernels) {

@@ -15,7 +15,7 @@ class WinogradTiles : public Step {
   /// Sets what follows from the picture, in `args` and here. A window's element and a product's have these
   /// sizes; a tile has `outputs` products at each point, which reach over its outputs where that is easier.
   /// `product`: that of one point, with weights of so many `words` of 32 bits for each output.
-  Status DescribeTiles(size_t tile, size_t points, size_t window_bytes, size_t product_bytes, size_t outputs,
+  Status DescribeTiles(size_t tile, size_t window_bytes, size_t product_bytes, size_t outputs,
                        const DenseShape& product, size_t words, WinogradArgs* args);
 
   // By several threads, for different tiles or panels. Windows and products begin with those of the first
@@ -78,12 +78,19 @@ class WinogradTiles : public Step {
   bool by_stages_ = false;
 };
 
-/// Multiply-adds of one pair of a channel and an output, of all windows of a convolution of 3 x 3 with output
-/// shape `y`: the direct way, or by tiles. What else takes time counts as multiply-adds; `load_cost`: a
-/// weight that comes from memory.
-double DirectCost(const Shape& y, double load_cost);
-double WinogradCost(size_t tile, size_t points, const Shape& weights, const Shape& y, const Ints& dilations,
-                    double load_cost);
+/// What takes time beside a product, in the time of one.
+struct WinogradCosts {
+  double transform = 0;  ///< Of a point of a window, or of what comes out.
+  double load = 0;       ///< Of a weight that comes from memory.
+};
+/// Of a float from memory. Where two halves of a vector take turns, memory is no slower than it is for the
+/// kernels of half as many lanes.
+double LoadCost(const Kernels& kernels);
+/// Products of one pair of a channel and an output, of all windows of a convolution of 3 x 3 with output
+/// shape `y`: the direct way, or by tiles.
+double DirectCost(const Shape& y, const WinogradCosts& costs);
+double WinogradCost(size_t tile, const Shape& weights, const Shape& y, const Ints& dilations,
+                    const WinogradCosts& costs);
 /// A smaller gain is not worth the memory.
 inline constexpr double kLeastWinogradGain = 1.1;
 

@@ -280,6 +280,21 @@ TEST(Exactness, IsAskedForOrFollowsFromAMemoryLimit) {
 #endif
 }
 
+/// Weights of codes in Winograd's tiles of 4 x 4, the default on many CPUs, have eight times the bytes of the
+/// file's; in those of 2 x 2 they have less than four times, and at most twice by the definition.
+TEST(MemoryLimit, TurnsLargeTilesOfCodesOff) {
+  const OpenedModel opened(R"(graph convolution {
+  input x: u8[1, 56, 56, 128] {scale=0.03, zero_point=3}
+  const w: i8[128, 3, 3, 128] {scale=0.01, zero_point=0} = seed 1
+  y: u8[1, 56, 56, 128] {scale=2, zero_point=120} = Conv2d(x, w, _) {pads=[1, 1, 1, 1]}
+  output y = y
+})");
+  SessionOptions limited;
+  limited.memory_limit = 100'000'000;
+  constexpr uint64_t kWeights = 128 * 9 * 128;
+  EXPECT_LT(MakeSession(*opened.model, limited)->memory_usage().packed_weights, 4 * kWeights);
+}
+
 TEST_F(SmallNet, ProfilesNameEveryNode) {
   SessionOptions options;
   options.profile = true;

@@ -207,14 +207,18 @@ class QuantizedTransposedStep final : public Step {
 
 }  // namespace
 
+Result<StepPointer> LowerXnnpackQuantizedConv2d(const NodeView& node, const Environment& environment) {
+  return MakeStep<QuantizedConvolutionStep>(node, environment);
+}
+
 Result<StepPointer> LowerQuantizedConv2d(const NodeView& node, const Environment& environment) {
   const auto& attrs = node.As<Conv2dAttrs>();
   if (kHasOwnKernels && RunsByteDepthwise(node, environment)) return LowerByteDepthwise(node, environment);
   if (kHasOwnKernels && RunsCodeDepthwise(node, environment)) return LowerCodeDepthwise(node, environment);
-  if (kHasOwnKernels && MayRunCodeWinograd(node, environment)) return LowerCodeWinograd(node, environment);
+  if (kHasCodeWinograd && MayRunCodeWinograd(node, environment)) return LowerCodeWinograd(node, environment);
   if (kHasOwnKernels && RunsCodeDense(node, environment))
     return LowerCodeDense(node, environment, {attrs.min, attrs.max, /*transposed=*/false});
-  return MakeStep<QuantizedConvolutionStep>(node, environment);
+  return LowerXnnpackQuantizedConv2d(node, environment);
 }
 
 Result<StepPointer> LowerQuantizedConvTranspose2d(const NodeView& node, const Environment& environment) {

@@ -236,6 +236,10 @@ bool HasFasterSums(const Kernels& kernels) {
   return kernels.codes.dense_of_bytes != nullptr || kernels.codes.dense == nullptr;
 }
 
+bool MultipliesBytes(const NodeView& node, const Environment& environment) {
+  return FindDenseOfBytes(KernelsFor(node, *environment.kernels).codes, node.in(1)) != nullptr;
+}
+
 size_t RowsOfProduct(const NodeView& node) {
   const Shape& y = node.out(0).shape;
   return static_cast<size_t>(y.elements() / std::max<int64_t>(y.last(), 1));

@@ -161,7 +161,7 @@ class QuantizedByShapeStep final : public ByShapeStep {
       : ByShapeStep(node, environment), layer_(layer) {}
 
  private:
-  size_t Choose() const override { return RowsOfProduct(node_) >= kLeastCodeRows ? 1 : 0; }
+  size_t Choose() override { return RowsOfProduct(node_) >= kLeastCodeRows ? 1 : 0; }
   Result<StepPointer> Make(size_t way) const override {
     return way == 1 ? LowerCodeDense(node_, environment_, {layer_.min, layer_.max, layer_.transposed})
                     : MakeStep<QuantizedLinearStep>(node_, environment_, layer_);

@@ -332,7 +332,7 @@ class RowCodesByShapeStep final : public ByShapeStep {
   }
 
  private:
-  size_t Choose() const override {
+  size_t Choose() override {
     return HasWindows(node_) || RowsOfProduct(node_) >= kLeastCodeRows || !IsAroundMiddle(weights_) ? 1 : 0;
   }
   Result<StepPointer> Make(size_t way) const override {
