@@ -274,6 +274,10 @@ TEST(Strassen, NodesOfAnyThreads) {
     DenseShape shape;
     shape.run = static_cast<size_t>(inputs);
     shape.outputs = static_cast<size_t>(outputs);
+    if (kernels[0]->narrower != nullptr && !WideVectorsAreTwoHalves()) {
+      EXPECT_FALSE(StrassenProduct::IsFaster(shape, static_cast<size_t>(rows), *kernels[0]));
+      GTEST_SKIP() << "the direct way is as fast on this CPU; the run of a lower tier has both";
+    }
     EXPECT_TRUE(StrassenProduct::IsFaster(shape, static_cast<size_t>(rows), *kernels[0]));
     skiff::testing::Node node(description);
     const auto outcome = node.Run(**state, {});
