@@ -363,8 +363,8 @@ constexpr bool kHasDense = IsLowered(Op::kFullyConnected) || IsLowered(Op::kMatM
 #undef SKIFF_SUMS
 #define SKIFF_SUMS nullptr
 #undef SKIFF_SUMS_OF_BYTES
-#define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDenseOfTiles : nullptr
-#define SKIFF_SUMS_OF_BYTES nullptr
+#define SKIFF_DENSE_OF_BYTES kHasCodeDense ? CodeDenseOfTiles<uint8_t> : nullptr
+#define SKIFF_SUMS_OF_BYTES IsLowered(Op::kFakeQuantize) ? CodeDenseOfTiles<int32_t> : nullptr
 #include "delegates/xnnpack/kernels/table.inc"
 #endif
 

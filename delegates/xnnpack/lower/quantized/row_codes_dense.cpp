@@ -18,8 +18,8 @@
 namespace skiff::xnnpack {
 namespace {
 
-/// Rows whose sums are made before they become real numbers: whole tiles of all kernels.
-constexpr size_t kSumRows = 48;
+/// Rows whose sums are made before they become real numbers: two of the pairs of tiles that AMX has.
+constexpr size_t kSumRows = 64;
 /// What bytes are more than codes.
 constexpr int kByteOfZero = 128;
 
