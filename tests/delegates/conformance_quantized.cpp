@@ -107,10 +107,12 @@ void AddConvolutions(CaseList& list) {
   // 64 times sums that fit 32 bits, then such that do not, of u8 (64 times 60 million) and of i8.
   const ConvolutionShape deep = {"", 12, 12, 512, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
   AddConvolution(list, "3x3_fitting_sums", deep, {.per_channel = true});
-  AddConvolution(list, "3x3_long_sums_i8", deep,
-                 {.per_channel = true, .y_scale = 400, .least_weight = 100, .most_weight = 127, .largest = true});
-  AddConvolution(list, "3x3_long_sums_u8", deep,
-                 {.dtype = DType::kU8, .y_scale = 400, .least_weight = 100, .most_weight = 127, .largest = true});
+  AddConvolution(
+      list, "3x3_long_sums_i8", deep,
+      {.per_channel = true, .y_scale = 400, .least_weight = 100, .most_weight = 127, .largest = true});
+  AddConvolution(
+      list, "3x3_long_sums_u8", deep,
+      {.dtype = DType::kU8, .y_scale = 400, .least_weight = 100, .most_weight = 127, .largest = true});
   const ConvolutionShape& plain = kConvolutions[5];
   AddConvolution(list, "f32_bias", plain, {.per_channel = true, .bias = Bias::kF32});
   AddConvolution(list, "other_bias", plain, {.per_channel = true, .bias = Bias::kOtherScale});

@@ -236,7 +236,7 @@ struct CodeKernels {
   /// From small to large tiles. Used where `sums` are.
   CodeWinogradKernels winograd[kWinogradSizes] = {};
   size_t winograd_channels = 0;  ///< The fewest that they take; 0 where there are none.
-  CodeDenseFn dense = nullptr;  ///< Of i16, less their zero point.
+  CodeDenseFn dense = nullptr;   ///< Of i16, less their zero point.
   /// The same of dense_of_bytes, where that makes such sums.
   CodeDenseFn sums_of_bytes = nullptr;
   RowsOfSumsFn rows_of_sums = nullptr;

@@ -300,10 +300,9 @@ constexpr bool kHasCodeDense =
 constexpr bool kHasCodeConvolution = IsCodesLowered(Op::kConv2d);
 #if SKIFF_HAS_CODE_WINOGRAD
 template <int kTile>
-constexpr CodeWinogradKernels kCodeWinograd = {kTile, CodeWinograd<kTile>::kTimes,
-                                               CodeWinograd<kTile>::kWeights,
-                                               SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput<kTile>),
-                                               SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput<kTile>)};
+constexpr CodeWinogradKernels kCodeWinograd = {
+    kTile, CodeWinograd<kTile>::kTimes, CodeWinograd<kTile>::kWeights,
+    SKIFF_CODES_KEPT(Conv2d, CodeWinogradInput<kTile>), SKIFF_CODES_KEPT(Conv2d, CodeWinogradOutput<kTile>)};
 constexpr bool kHalvesApart = kLanes == 4;  // NeonCodeSums()'.
 #endif
 #if SKIFF_HAS_CODE_TILES

@@ -109,8 +109,8 @@ template <class Function, int... kLane>
   (function(std::integral_constant<int, kLane>()), ...);
 }
 
-/// kRows x kVectors sums of i32, of rows of `run` inputs of i16. In `weights`, for each input kVectors vectors
-/// of i16.
+/// kRows x kVectors sums of i32, of rows of `run` inputs of i16. In `weights`, for each input kVectors
+/// vectors of i16.
 template <size_t kRows, size_t kVectors>
 void CodeSumsTile(size_t run, const int16_t* const* rows, const int32_t* biases, const int16_t* weights,
                   int32_t* y, size_t y_stride) {

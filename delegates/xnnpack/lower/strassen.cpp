@@ -36,8 +36,8 @@ bool StrassenProduct::IsFaster(const DenseShape& shape, size_t rows, const Kerne
   if (kernels.strassen.products == nullptr || shape.run % 2 != 0 || shape.run < 2 * least ||
       shape.outputs < 2 * least || rows < 2)
     return false;
-  // Where vectors of 64 bytes are multiplied at once, the sums, which caches are to keep up with, take as long
-  // as the products that they save: five nets took 1 to 7 % longer on a Xeon.
+  // Where vectors of 64 bytes are multiplied at once, the sums, which caches are to keep up with, take as
+  // long as the products that they save: five nets took 1 to 7 % longer on a Xeon.
   if (kernels.narrower != nullptr && !WideVectorsAreTwoHalves()) return false;
   if (rows < kLeastFarRows && shape.run * shape.outputs * sizeof(float) > kNearBytes) return false;
   const auto outputs = static_cast<double>(shape.outputs);

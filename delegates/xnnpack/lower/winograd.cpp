@@ -17,8 +17,8 @@ class WinogradStep final : public WinogradTiles {
     product_.outputs = product_.y_stride = static_cast<size_t>(node_.in(1).shape[0]);
     product_.min = -kInfinity;
     product_.max = kInfinity;
-    SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, sizeof(float), sizeof(float),
-                                        product_.outputs, product_, product_.run, &args_));
+    SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, sizeof(float), sizeof(float), product_.outputs,
+                                        product_, product_.run, &args_));
     return Pack();
   }
 
@@ -126,9 +126,8 @@ class WinogradByShapeStep final : public ByShapeStep {
     return best;
   }
   Result<StepPointer> Make(size_t way) const override {
-    return way == 0
-               ? LowerDirect(node_, environment_)
-               : MakeStep<WinogradStep>(node_, environment_, environment_.kernels->winograd[way - 1]);
+    return way == 0 ? LowerDirect(node_, environment_)
+                    : MakeStep<WinogradStep>(node_, environment_, environment_.kernels->winograd[way - 1]);
   }
 };
 

@@ -16,9 +16,8 @@ constexpr size_t kStaggerBytes = 64;
 
 }  // namespace
 
-Status WinogradTiles::DescribeTiles(size_t tile, size_t window_bytes, size_t product_bytes,
-                                    size_t outputs, const DenseShape& product, size_t words,
-                                    WinogradArgs* args) {
+Status WinogradTiles::DescribeTiles(size_t tile, size_t window_bytes, size_t product_bytes, size_t outputs,
+                                    const DenseShape& product, size_t words, WinogradArgs* args) {
   SKIFF_RETURN_IF_ERROR(DescribePicture(node_, args));
   tile_ = tile;
   points_ = WinogradPoints(tile);

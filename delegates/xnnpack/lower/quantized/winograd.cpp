@@ -29,8 +29,8 @@ class CodeWinogradStep final : public WinogradTiles {
     const Kernels& kernels = *environment_.kernels;
     product_.y_stride = DenseColumns(product_, kernels);
     point_words_ = (2 + product_.words(2)) * product_.y_stride;
-    SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, sizeof(int16_t), sizeof(int32_t),
-                                        product_.y_stride, product_, product_.words(2), &args_));
+    SKIFF_RETURN_IF_ERROR(DescribeTiles(kernels_.tile, sizeof(int16_t), sizeof(int32_t), product_.y_stride,
+                                        product_, product_.words(2), &args_));
     const TensorView& x = node_.in(0);
     const bool is_signed = x.dtype == DType::kI8;
     args_.x_sign = is_signed ? 0x80 : 0;
@@ -84,8 +84,7 @@ class CodeWinogradStep final : public WinogradTiles {
     key.has_bias = terms.bias() != nullptr;
     key.weights = node_.input(1).hash;
     key.bias = terms.Hash();
-    const size_t parameters[] = {product_.run, outputs, environment_.kernels->dense_outputs,
-                                 kernels_.tile};
+    const size_t parameters[] = {product_.run, outputs, environment_.kernels->dense_outputs, kernels_.tile};
     std::copy(std::begin(parameters), std::end(parameters), key.parameters);
     const size_t words = WinogradPoints(kernels_.tile) * point_words_;
     key.packed_bytes = (words + 2 * outputs) * sizeof(int32_t);
@@ -204,8 +203,8 @@ bool SumsFit(const NodeView& node, int32_t times) {
   return true;
 }
 
-/// Fitted to 16 to 512 channels and 7 to 56 lines on a Xeon with VNNI, which multiplies twice as many pairs of
-/// i16 as of f32 in a second, and without it as many; on Arm what it is for floats.
+/// Fitted to 16 to 512 channels and 7 to 56 lines on a Xeon with VNNI, which multiplies twice as many pairs
+/// of i16 as of f32 in a second, and without it as many; on Arm what it is for floats.
 #if defined(__aarch64__)
 constexpr double kTransformCost = 8;
 #else
@@ -244,9 +243,8 @@ class WinogradByShapeStep final : public ByShapeStep {
   Result<StepPointer> Make(size_t way) const override {
     const auto& attrs = node_.As<Conv2dAttrs>();
     if (way > 0) return MakeStep<CodeWinogradStep>(node_, environment_, KernelsOf(way));
-    return kHasOwnKernels
-               ? LowerCodeDense(node_, environment_, {attrs.min, attrs.max, /*transposed=*/false})
-               : LowerXnnpackQuantizedConv2d(node_, environment_);
+    return kHasOwnKernels ? LowerCodeDense(node_, environment_, {attrs.min, attrs.max, /*transposed=*/false})
+                          : LowerXnnpackQuantizedConv2d(node_, environment_);
   }
 
   bool Fits(size_t way) {
