@@ -41,7 +41,8 @@ struct SessionOptions {
   /// Convolutions and products add the products of their definition. Off, convolutions of 3 x 3 may be
   /// computed by Winograd's minimal filtering, and large products by Strassen's way: both are faster, need
   /// more memory, and round more (docs/numerics.md); infinities spread to neighbours by Winograd's. A Session
-  /// with a memory limit computes them exactly, too.
+  /// with a memory limit computes them exactly, too. Winograd's way of integers, which is exact, loses
+  /// its larger tiles alone, for their memory.
   bool exact = false;
   bool profile = false;             ///< Take the time of every node.
   bool keep_intermediates = false;  ///< No two tensors share memory, so that Tap() can read all of them.
