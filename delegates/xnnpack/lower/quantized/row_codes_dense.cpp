@@ -69,7 +69,8 @@ class RowCodesDenseStep final : public Step {
     band_bytes_ = Aligned(bands_.band_elements * element_bytes() + sizeof(int32_t));
     sums_bytes_ = Aligned(kSumRows * args_.y_stride * sizeof(int32_t));
     rows_bytes_ = Aligned(bands_.band_lines * bands_.outputs[1] * sizeof(RowOfSums));
-    const size_t pixels = of_windows_ ? bands_.band_elements / bands_.channels : 0;
+    // And a line of them.
+    const size_t pixels = of_windows_ ? bands_.band_elements / bands_.channels + bands_.band_width : 0;
     thread_bytes_ = band_bytes_ + sums_bytes_ + rows_bytes_ + Aligned(pixels * sizeof(int32_t));
     workspace_bytes_ = threads * thread_bytes_;
     SKIFF_RETURN_IF_ERROR(params_.Reshape(of_windows_ ? bands_.pictures : to.count));
@@ -268,14 +269,20 @@ class RowCodesDenseStep final : public Step {
     }
     const auto& dilations = node_.As<Conv2dAttrs>().dilations;
     const Shape& w = weights_.shape;
-    for (size_t pixel = 0; pixel < at.output_pixels; ++pixel) {
-      const int32_t* line =
-          sums + pixel / b.outputs[1] * b.strides[0] * b.band_width + pixel % b.outputs[1] * b.strides[1];
-      int32_t sum = 0;
-      for (int64_t r = 0; r < w[1]; ++r, line += static_cast<size_t>(dilations[0]) * b.band_width) {
-        for (int64_t column = 0; column < w[2]; ++column) sum += line[column * dilations[1]];
+    int32_t* const columns = sums + b.band_elements / b.channels;  // Of the lines that windows reach over.
+    for (size_t pixel = 0; pixel < at.output_pixels; made += b.outputs[1], pixel += b.outputs[1]) {
+      const int32_t* line = sums + pixel / b.outputs[1] * b.strides[0] * b.band_width;
+      std::copy_n(line, b.band_width, columns);
+      for (int64_t r = 1; r < w[1]; ++r) {
+        line += static_cast<size_t>(dilations[0]) * b.band_width;
+        for (size_t i = 0; i < b.band_width; ++i) columns[i] += line[i];
       }
-      made[pixel].codes_sum = sum;
+      for (size_t i = 0; i < b.outputs[1]; ++i) {
+        int32_t sum = 0;
+        for (int64_t column = 0; column < w[2]; ++column)
+          sum += columns[i * b.strides[1] + static_cast<size_t>(column * dilations[1])];
+        made[i].codes_sum = sum;
+      }
     }
   }
 
