@@ -44,8 +44,8 @@ const ConvolutionShape kConvolutions[] = {
     {"3x3_deep", 3, 4, 260, 40, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     {"3x3_far_weights", 5, 6, 100, 100, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
     // Winograd's tiles of 4 x 4: of whole vectors, and over the ends.
-    {"3x3_tiles", 16, 20, 64, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-    {"3x3_tiles_over_ends", 14, 17, 67, 83, 3, 3, 1, {1, 1}, {1, 1}, {1, 0, 1, 2}},
+    {"3x3_tiles", 8, 8, 32, 32, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+    {"3x3_tiles_over_ends", 11, 13, 37, 43, 3, 3, 1, {1, 1}, {1, 1}, {1, 0, 1, 2}},
     {"same_upper", 10, 9, 4, 8, 3, 3, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}, AutoPad::kSameUpper},
     {"one_output_pixel", 5, 5, 6, 7, 5, 5, 1},
     {"depthwise_3x3", 9, 9, 24, 24, 3, 3, 24, {1, 1}, {1, 1}, {1, 1, 1, 1}},
@@ -104,8 +104,13 @@ void AddConvolutions(CaseList& list) {
     clamped.inputs[0].row_gap = 5;
     clamped.output_row_gap = 3;
   }
-  // 64 times sums that fit 32 bits, then such that do not, of u8 (64 times 60 million) and of i8.
-  const ConvolutionShape deep = {"", 12, 12, 512, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  // What takes less time by such tiles also where instructions multiply bytes.
+  const ConvolutionShape many = {"", 24, 24, 64, 64, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  AddConvolution(list, "3x3_many_tiles", many, {.dtype = DType::kU8});
+  const ConvolutionShape over_ends = {"", 22, 25, 65, 71, 3, 3, 1, {1, 1}, {1, 1}, {1, 0, 1, 2}};
+  AddConvolution(list, "3x3_many_tiles_over_ends", over_ends, {.per_channel = true});
+  // 64 times sums that fit 32 bits, then such that do not, of i8 and of u8 (64 times 60 million and more).
+  const ConvolutionShape deep = {"", 8, 8, 512, 32, 3, 3, 1, {1, 1}, {1, 1}, {1, 1, 1, 1}};
   AddConvolution(list, "3x3_fitting_sums", deep, {.per_channel = true});
   AddConvolution(
       list, "3x3_long_sums_i8", deep,
