@@ -31,6 +31,7 @@ inline constexpr bool kHasOwnConvolutions = true;
 inline constexpr bool kHasOwnConvolutions = false;
 #endif
 
+/// Convolutions of codes by Winograd's way.
 inline constexpr bool kHasCodeWinograd = kHasOwnConvolutions && BuildHas(Feature::kQuantization);
 
 /// Products of floats with weights that stay integers of few bits.

@@ -229,8 +229,8 @@ struct CodeKernels {
   WidenCodesFn<uint8_t> to_bytes[kCodeTypes] = {};
   const FewBitsKernels* few_bits = nullptr;  ///< Of four bits, and of eight. Null where there are none.
   /// `dense` without what makes codes: to i32, all columns of its panels. Null where other ways take less
-  /// time. halves_apart: words of weights are not in memory, but, in a row of them, all low halves before all
-  /// high ones; and rows are of one run.
+  /// time. halves_apart: a row of words of weights lies in memory as all their low halves, then all high
+  /// ones; and rows of x are of one run.
   CodeDenseFn sums = nullptr;
   bool halves_apart = false;
   /// From small to large tiles. Used where `sums` are.

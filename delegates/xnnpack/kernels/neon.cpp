@@ -92,18 +92,18 @@ void DenseTile(const DenseArgs& args, const float* const* rows, const float* wei
 
 using DenseTileFn = void (*)(const DenseArgs& args, const float* const* rows, const float* weights, float* y,
                              size_t columns);
-#define SKIFF_TILE(rows, vectors) \
-  DenseTile<(rows < kDenseRows[vectors - 1] ? rows : kDenseRows[vectors - 1]), vectors>
-#define SKIFF_TILES(rows) \
-  { SKIFF_TILE(rows, 1), SKIFF_TILE(rows, 2), SKIFF_TILE(rows, 3) }
-constexpr DenseTileFn kTiles[kMostRows][kPanelVectors + 1] = {
-    SKIFF_TILES(1), SKIFF_TILES(2), SKIFF_TILES(3), SKIFF_TILES(4),
-    SKIFF_TILES(5), SKIFF_TILES(6), SKIFF_TILES(7), SKIFF_TILES(8),
-};
-#undef SKIFF_TILES
-#undef SKIFF_TILE
+#define SKIFF_TILE(Tile, rows, vectors) \
+  Tile<(rows < kDenseRows[vectors - 1] ? rows : kDenseRows[vectors - 1]), vectors>
+#define SKIFF_TILES_OF(Tile, rows) \
+  { SKIFF_TILE(Tile, rows, 1), SKIFF_TILE(Tile, rows, 2), SKIFF_TILE(Tile, rows, 3) }
+#define SKIFF_TILES(Tile)                                                                                   \
+  {                                                                                                         \
+    SKIFF_TILES_OF(Tile, 1), SKIFF_TILES_OF(Tile, 2), SKIFF_TILES_OF(Tile, 3), SKIFF_TILES_OF(Tile, 4),     \
+        SKIFF_TILES_OF(Tile, 5), SKIFF_TILES_OF(Tile, 6), SKIFF_TILES_OF(Tile, 7), SKIFF_TILES_OF(Tile, 8), \
+  }
+constexpr DenseTileFn kTiles[kMostRows][kPanelVectors + 1] = SKIFF_TILES(DenseTile);
 
-/// Calls function(integral constant) for 0 to kCount - 1: lanes are part of an instruction.
+/// Calls function(lane) for each: a constant, which is part of an instruction.
 template <class Function, int... kLane>
 [[gnu::always_inline]] inline void ForLanes(const Function& function, std::integer_sequence<int, kLane...>) {
   (function(std::integral_constant<int, kLane>()), ...);
@@ -158,15 +158,9 @@ void CodeSumsTile(size_t run, const int16_t* const* rows, const int32_t* biases,
 
 using CodeSumsTileFn = void (*)(size_t run, const int16_t* const* rows, const int32_t* biases,
                                 const int16_t* weights, int32_t* y, size_t y_stride);
-#define SKIFF_TILE(rows, vectors) \
-  CodeSumsTile<(rows < kDenseRows[vectors - 1] ? rows : kDenseRows[vectors - 1]), vectors>
-#define SKIFF_TILES(rows) \
-  { SKIFF_TILE(rows, 1), SKIFF_TILE(rows, 2), SKIFF_TILE(rows, 3) }
-constexpr CodeSumsTileFn kSumsTiles[kMostRows][kPanelVectors + 1] = {
-    SKIFF_TILES(1), SKIFF_TILES(2), SKIFF_TILES(3), SKIFF_TILES(4),
-    SKIFF_TILES(5), SKIFF_TILES(6), SKIFF_TILES(7), SKIFF_TILES(8),
-};
+constexpr CodeSumsTileFn kSumsTiles[kMostRows][kPanelVectors + 1] = SKIFF_TILES(CodeSumsTile);
 #undef SKIFF_TILES
+#undef SKIFF_TILES_OF
 #undef SKIFF_TILE
 
 #include "delegates/xnnpack/kernels/few_bits.inc"

@@ -108,7 +108,7 @@ class CodeWinogradStep final : public WinogradTiles {
   /// Channels whose weights are transformed at once.
   static constexpr size_t kBlock = 16;
   using Block = int16_t[kBlock];
-  static constexpr size_t kMostEdge = 6;  ///< Points along one.
+  static constexpr size_t kMostEdge = 6;  ///< Points along an edge.
 
   void PackWeights(const ProductTerms& terms, int32_t* to) const {
     const size_t panel = environment_.kernels->dense_outputs;
