@@ -151,7 +151,9 @@ struct ReducePrecisionAttrs {
 struct FakeQuantizeAttrs {
   int64_t axis = -1;
   bool symmetric = false;
-  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "symmetric", self.symmetric);)
+  int64_t block = 0;  ///< Numbers of a row, side by side, that choose a scale together; 0: all of them.
+  SKIFF_FIELDS(visit(1, "axis", self.axis); visit(2, "symmetric", self.symmetric);
+               visit(3, "block", self.block);)
 };
 
 struct CastAttrs {

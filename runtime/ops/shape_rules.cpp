@@ -64,6 +64,11 @@ int NormalizeAxis(int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 
+int64_t RowOfCodes(const FakeQuantizeAttrs& attrs, const Shape& x) {
+  if (attrs.block > 0) return attrs.block;
+  return x.ElementsBetween(x.rank() == 0 ? 0 : NormalizeAxis(attrs.axis, x.rank()), x.rank());
+}
+
 bool AxesMask(const Ints& axes, int rank, uint32_t* mask) {
   *mask = 0;
   if (axes.size < 0 || axes.size > kMaxRank) return false;

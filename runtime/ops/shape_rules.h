@@ -183,6 +183,9 @@ SliceRange ResolveSlice(int64_t extent, int64_t start, int64_t end, int64_t step
 /// Normalises a possibly negative axis; -1 when it is outside [-rank, rank).
 int NormalizeAxis(int64_t axis, int rank);
 
+/// Numbers side by side for which a FakeQuantize chooses one scale: a row from `axis` on, or a block of it.
+int64_t RowOfCodes(const FakeQuantizeAttrs& attrs, const Shape& x);
+
 /// Whether the windows of a Conv2d are the picture's pixels, one by one.
 bool IsPointwise(const Conv2dAttrs& attrs, const Shape& weights);
 

@@ -97,10 +97,18 @@ Status InferSameAsFloat(InferContext<D>& context) {
 
 template <class D>
 Status InferFakeQuantize(InferContext<D>& context) {
+  const auto& attrs = context.template As<FakeQuantizeAttrs>();
+  const InferInput<D>& x = context.inputs[0];
   int axis = 0;
-  const bool scalar = context.inputs[0].rank == 0;
-  if (!scalar)
-    SKIFF_RETURN_IF_ERROR(CheckAxis(context, context.template As<FakeQuantizeAttrs>().axis, &axis));
+  const bool scalar = x.rank == 0;
+  if (!scalar) SKIFF_RETURN_IF_ERROR(CheckAxis(context, attrs.axis, &axis));
+  if (attrs.block < 0) return context.Error("blocks of %lld are none", static_cast<long long>(attrs.block));
+  if (attrs.block > 0) {
+    const D extent = scalar ? D(1) : x.extents[x.rank - 1];
+    if (IsKnown(extent) && KnownValue(extent) % attrs.block != 0)
+      return context.Error("the innermost extent, %lld, is no multiple of blocks of %lld",
+                           static_cast<long long>(KnownValue(extent)), static_cast<long long>(attrs.block));
+  }
   return InferSameAsFloat(context);
 }
 

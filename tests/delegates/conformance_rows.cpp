@@ -52,7 +52,10 @@ void AddFakeQuantize(CaseList& list) {
   add("pictures", F32({2, 9, 5, 21}, 0, 6), {1});
   add("whole", F32({3, 70}, -9, -2), {0});
   add("symmetric", F32({4, 37}), {-1, true});
-  add("several_blocks", F32({2, 20000}, -5, 4), {});
+  add("several_parts", F32({2, 20000}, -5, 4), {});
+  add("blocks", F32({5, 3, 96}, -5, 9), {-1, true, 32});
+  add("blocks_with_zero_points", F32({4, 30}, -5, 9), {0, false, 10});
+  add("long_blocks", F32({3, 20000}, -5, 4), {-1, true, 10000});
   add("special", Special({4, 3}), {});
   add("empty", F32({0, 5}), {});
   // Steps of 1 and numbers half way between them; in the second row the zero point lies half way as well.

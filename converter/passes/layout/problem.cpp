@@ -88,7 +88,10 @@ LayoutRule FindLayoutRule(const Graph& graph, const Node& node) {
   const OpDef* def = FindOp(op);
   if (def != nullptr && (def->Is(OpTraits::kUnary) || def->Is(OpTraits::kBinary))) return PlanElementwise;
   // All numbers share a scale, in whatever order they are.
-  if (op == OpCode::kFakeQuantize && node.As<FakeQuantizeAttrs>().axis == 0) return PlanElementwise;
+  if (op == OpCode::kFakeQuantize) {
+    const auto& attrs = node.As<FakeQuantizeAttrs>();
+    if (attrs.axis == 0 && attrs.block == 0) return PlanElementwise;
+  }
   for (const RuleRow& row : kRules) {
     if (row.op == op) return row.rule;
   }

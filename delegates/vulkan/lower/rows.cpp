@@ -212,9 +212,8 @@ constexpr int64_t kManyParts = 1024;
 Status LowerFakeQuantize(Emitter& emit) {
   const auto& attrs = emit.As<FakeQuantizeAttrs>();
   const Shape& in = emit.in(0).shape;
-  const int axis = in.rank() == 0 ? 0 : NormalizeAxis(attrs.axis, in.rank());
-  const int64_t length = in.ElementsBetween(axis, in.rank());
-  const int64_t rows = length == 0 ? 0 : in.ElementsBetween(0, axis);
+  const int64_t length = RowOfCodes(attrs, in);
+  const int64_t rows = length == 0 ? 0 : in.elements() / length;
   const int64_t most_parts = std::max<int64_t>(kManyParts / std::max<int64_t>(rows, 1), 1);
   const int64_t parts = std::clamp<int64_t>((length + kRowPart - 1) / kRowPart, 1, most_parts);
   const struct {

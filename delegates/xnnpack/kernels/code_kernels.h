@@ -172,9 +172,26 @@ struct CodeWinogradKernels {
 /// Rows of f32 times constants of four or eight bits.
 template <size_t kBits>
 constexpr size_t kFewBitsOfWord = 32 / kBits;
+/// What the codes of a block of inputs stand for, around 0, and their sum.
+struct BlockOfCodes {
+  int32_t sum = 0;
+  float scale = 1;  ///< NaN: so are all results.
+};
+/// A block is a multiple of the one, so that vectors fill it, and not larger than the other, so that f32
+/// holds sums of products with integers from 0 on.
+constexpr size_t kLeastBlockOfCodes = 16;
+constexpr size_t kMostBlockOfCodes = 512;
+static_assert(kMostBlockOfCodes * 255 * 127 < 1 << 24);
+/// Of `blocks` blocks of `block` inputs side by side.
+using CodesOfBlocksFn = void (*)(size_t blocks, size_t block, const float* x, int8_t* codes,
+                                 BlockOfCodes* made);
+
 struct FewBitsArgs {
   const float* x = nullptr;
   size_t x_stride = 0;  ///< Elements from row to row.
+  /// In place of x: its codes in dense rows, and of each block what they mean.
+  const int8_t* codes = nullptr;
+  const BlockOfCodes* blocks_of_codes = nullptr;
   float* y = nullptr;
   size_t y_stride = 0;
   size_t inputs = 0;  ///< As `block`, a multiple of those in a word; the last block may be shorter.
@@ -182,7 +199,8 @@ struct FewBitsArgs {
   size_t block = 0;  ///< Inputs that share a scale.
   /// Panels of one vector of outputs. In a panel, for each block a row of f32 scales, where it has_zeros one
   /// of zero points in f32, and for as many inputs as a word has a row of words: of each output integers of
-  /// both signs, the first one in the low bits.
+  /// both signs, the first one in the low bits. For codes of x: integers from 0 on, which are more by half of
+  /// their range; of four bits those of the first four inputs in the low halves of bytes.
   const int32_t* weights = nullptr;
   size_t panel_words = 0;
   const float* bias = nullptr;  ///< Whole vectors of them.
@@ -206,6 +224,11 @@ struct FewBitsKernels {
   /// The same of at most kMostFewBitsRows rows of any x, which share what becomes floats.
   void (*product_of_many)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel,
                           float* scratch) = nullptr;
+  /// The same of codes of x, sums of integers in between. Null, both, where that takes more time.
+  void (*product_of_codes)(const FewBitsArgs& args, size_t rows, size_t first_panel,
+                           size_t end_panel) = nullptr;
+  CodesOfBlocksFn codes_of_blocks = nullptr;
+  size_t codes_at_once = 0;  ///< A block is not larger, or a multiple.
 };
 
 /// Two products of such weights with u8 are within 16 bits: an instruction adds them there, on CPUs that have

@@ -285,8 +285,10 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
 #if SKIFF_HAS_TILES
 #include "delegates/xnnpack/kernels/few_bits.inc"
-constexpr FewBitsKernels kFewBitsOfTier[] = {kFewBits<4>, kFewBits<8>};
+
+#include "delegates/xnnpack/kernels/few_bits_of_codes.inc"
 #elif SKIFF_HAS_FEW_BITS
+template <bool kVnni>
 constexpr const FewBitsKernels* kFewBitsOfTier = kNeonFewBits;
 #endif
 #include "delegates/xnnpack/kernels/rows.inc"

@@ -39,8 +39,7 @@ void RoundRow(const T* x, int64_t n, bool symmetric, T* y) {
 Status KernelFakeQuantize(const KernelArgs& args) {
   const TensorView& x = args.inputs[0];
   const auto& attrs = args.As<FakeQuantizeAttrs>();
-  const int rank = x.shape.rank();
-  const int64_t length = x.shape.ElementsBetween(rank == 0 ? 0 : NormalizeAxis(attrs.axis, rank), rank);
+  const int64_t length = RowOfCodes(attrs, x.shape);
   const int64_t total = x.shape.elements();
   return VisitFloat(args.op, x.dtype, [&](auto tag) {
     using T = typename decltype(tag)::Type;

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/kernels/kernels.h"
@@ -91,6 +93,81 @@ TEST(FewBits, SumsOfLargeNumbersStayFinite) {
           Compare(RunSession(*session, inputs).at("y"), Evaluate(graph, inputs).at("y"));
       EXPECT_LT(difference.difference, 2e-6 * difference.largest);
     }
+  }
+}
+
+struct Blocks {
+  DType dtype;
+  int64_t block;
+  int32_t first_zero_point;
+  int32_t zero_points;  ///< As many, side by side.
+};
+
+/// Blocks of x choose codes, and meet weights whose blocks are the same ones; `also`: others read x as well.
+Graph LayerOfCodes(const Blocks& of, bool also) {
+  constexpr int64_t kLength = 384;
+  const int64_t blocks = kOutputs * kLength / of.block;
+  std::vector<float> scales;
+  std::vector<int32_t> zero_points;
+  for (int64_t i = 0; i < blocks; ++i) {
+    scales.push_back(0.001f * static_cast<float>(1 + i % 7));
+    zero_points.push_back(of.first_zero_point + static_cast<int32_t>(i % of.zero_points));
+  }
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {Dim::OfSymbol(graph.AddSymbol("N")), Dim(kLength)});
+  TensorData codes = RandomTensor(of.dtype, Shape{kOutputs, kLength}, 5);
+  const ValueId w = graph.AddConstant("w", codes.Quantized(PerAxis(1, scales, zero_points, of.block)));
+  const ValueId real = graph.Emit(OpCode::kDequantize, {w}, NoAttrs{}, "real");
+  const FakeQuantizeAttrs attrs{.axis = -1, .symmetric = true, .block = of.block};
+  const ValueId rounded = graph.Emit(OpCode::kFakeQuantize, {x}, attrs, "rounded");
+  const ValueId bias = graph.AddConstant("bias", RandomTensor(DType::kF32, Shape{kOutputs}, 3));
+  graph.AddOutput("y", graph.Emit(OpCode::kFullyConnected, {rounded, real, bias}, ClampAttrs{}, "y"));
+  if (also) graph.AddOutput("reals", graph.Emit(OpCode::kNeg, {rounded}, NoAttrs{}, "reals"));
+  return graph;
+}
+
+constexpr Blocks kBlocks[] = {
+    {DType::kI4, 16, 0, 1},   {DType::kI4, 32, 0, 1},   {DType::kU4, 32, 8, 1},  {DType::kU4, 32, 7, 2},
+    {DType::kU4, 128, 8, 1},  {DType::kI4, 128, -3, 6}, {DType::kU4, 96, 3, 9},  {DType::kI4, 48, 0, 1},
+    {DType::kU4, 24, 8, 1},   {DType::kI8, 32, 0, 1},   {DType::kU8, 16, 90, 7}, {DType::kU8, 128, 127, 2},
+    {DType::kI8, 384, -9, 3}, {DType::kU4, 384, 2, 4},
+};
+
+TEST(FewBits, MeetCodesThatBlocksChose) {
+  for (const Blocks& of : kBlocks) {
+    for (const bool also : {false, true}) {
+      const Graph graph = LayerOfCodes(of, also);
+      OpenedModel opened(graph);
+      auto session = std::move(Session::Create(*opened.model, {}).value());
+      for (const int64_t rows : {1, 2, 3, 4, 7, 20, 100}) {
+        SCOPED_TRACE(::testing::Message() << DTypeName(of.dtype) << " in blocks of " << of.block << " from "
+                                          << of.first_zero_point << ", " << rows << " rows");
+        const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {rows, 384}, 6)}};
+        const NamedTensors results = RunSession(*session, inputs);
+        for (const auto& [name, expected] : Evaluate(graph, inputs)) {
+          const Difference difference = Compare(results.at(name), expected);
+          EXPECT_LT(difference.difference, 2e-6 * difference.largest) << name;
+        }
+        for (int i = 0; i < session->node_count(); ++i)
+          EXPECT_FALSE(session->node(i).fell_back) << session->node(i).name;
+      }
+    }
+  }
+}
+
+TEST(FewBits, BlocksWithoutCodesMakeTheirRowNan) {
+  if (!xnnpack::kHasOwnKernels || xnnpack::SelectKernels().codes.few_bits == nullptr)
+    GTEST_SKIP() << "XNNPACK's kernels take NaN to a bound";
+  for (const float wrong :
+       {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const Graph graph = LayerOfCodes({DType::kI4, 32, 0, 1}, false);
+    OpenedModel opened(graph);
+    auto session = std::move(Session::Create(*opened.model, {}).value());
+    TensorData x = RandomTensor(DType::kF32, {9, 384}, 6);
+    static_cast<float*>(x.mutable_data())[4 * 384 + 100] = wrong;
+    const TensorData y = RunSession(*session, {{"x", x}}).at("y");
+    for (int64_t i = 0; i < y.elements(); ++i)
+      EXPECT_EQ(std::isnan(y.as<float>()[i]), i / kOutputs == 4) << i;
   }
 }
 

@@ -147,6 +147,19 @@ TEST(FakeQuantize, RowsByTheirOwnEnds) {
   ExpectValues(round({-127, 3, 0.6, 1.5, 5, 6, 7, 12.7f}, {-1, true}), {-127, 3, 1, 2, 5, 6, 7, 12.7f});
 }
 
+TEST(FakeQuantize, BlocksOfRowsByTheirOwnEnds) {
+  const auto round = [](FakeQuantizeAttrs attrs) {
+    return RunOp(OpCode::kFakeQuantize, {F32({2, 4}, {-127, 0.6, 12.7f, 0.26f, 0.6, 254, 0, kNan})}, attrs);
+  };
+  ExpectValues(round({-1, true, 2}), {-127, 1, 12.7f, 0.3f, 0, 254, kNan, kNan});
+  ExpectValues(round({0, true, 4}), {-127, 1, 13, 0, kNan, kNan, kNan, kNan});
+  const Tensor x = F32({3, 4}, std::vector<double>(12, 1));
+  ExpectError(Op(OpCode::kFakeQuantize, {x}, FakeQuantizeAttrs{-1, true, 3}), "no multiple of blocks of 3");
+  ExpectError(Op(OpCode::kFakeQuantize, {x}, FakeQuantizeAttrs{0, true, 12}), "no multiple of blocks of 12");
+  ExpectError(Op(OpCode::kFakeQuantize, {x}, FakeQuantizeAttrs{-1, true, -4}), "blocks of -4");
+  ExpectError(Op(OpCode::kFakeQuantize, {F32({}, {3})}, FakeQuantizeAttrs{-1, true, 2}), "no multiple");
+}
+
 TEST(FakeQuantize, RowsWithoutARange) {
   const auto round = [](const std::vector<double>& x) {
     return RunOp(OpCode::kFakeQuantize, {F32({static_cast<int64_t>(x.size()) / 2, 2}, x)});

@@ -187,11 +187,22 @@ class BlockedWeights {
   int64_t blocks_ = 0;
 };
 
+/// The operator's `accuracy_level` says how exact A has to be, at least: as f32, f16, bfloat16, or integers
+/// of 8 bits, which have a scale for each block then, as ONNX Runtime chooses them.
+ValueId EmitAccurateEnough(OnnxBuilder& b, ValueId a) {
+  constexpr int64_t kIntegers = 4;
+  const int64_t block = b.RequiredInt("block_size");
+  const bool rounds = b.Int("accuracy_level", 0) == kIntegers && b.RequiredInt("K") % block == 0;
+  if (!rounds) return a;
+  return b.Emit("rounded", OpCode::kFakeQuantize, {a},
+                FakeQuantizeAttrs{.axis = -1, .symmetric = true, .block = block});
+}
+
 void BuildMatMulNBits(OnnxBuilder& b) {
   if (b.HasInput(4)) b.Unsupported("has g_idx; export without reordered groups");
   if (b.Int("weight_prepacked", 0) != 0) b.Unsupported("has weights packed for another runtime");
-  const ValueId a = b.Input(0);
-  const ValueId weights = b.CastTo("b_cast", BlockedWeights(b).Emit(), b.DTypeOf(a));
+  const ValueId weights = b.CastTo("b_cast", BlockedWeights(b).Emit(), b.DTypeOf(b.Input(0)));
+  const ValueId a = EmitAccurateEnough(b, b.Input(0));
   const MatMulAttrs by_rows{.transpose_b = true};
   if (!b.HasInput(5)) return b.Output(OpCode::kMatMul, {a, weights}, by_rows);
   OutputBiased(b, b.Emit("product", OpCode::kMatMul, {a, weights}, by_rows), 5);

@@ -12,6 +12,8 @@
 namespace skiff::xnnpack {
 namespace {
 
+static_assert(sizeof(BlockOfCodes) == sizeof(xnn_quantization_params));  // One takes the other's place.
+
 size_t ParamsBytes(size_t rows) {
   constexpr size_t kAlignment = 64;
   const size_t bytes = (rows + XNN_EXTRA_QUANTIZATION_PARAMS) * sizeof(xnn_quantization_params);
@@ -27,15 +29,15 @@ void PadParams(xnn_quantization_params* params, size_t rows) {
 }  // namespace
 
 FakeQuantizeStep::FakeQuantizeStep(const NodeView& node, const Environment& environment)
-    : Step(node, environment), symmetric_(node.As<FakeQuantizeAttrs>().symmetric) {}
+    : Step(node, environment),
+      symmetric_(node.As<FakeQuantizeAttrs>().symmetric),
+      block_(static_cast<size_t>(node.As<FakeQuantizeAttrs>().block)) {}
 
 Status FakeQuantizeStep::Reshape() {
   const TensorView& x = node_.in(0);
   if (!x.dense() || !node_.out(0).dense()) return Refuse();
-  const int rank = x.shape.rank();
-  const int axis = rank == 0 ? 0 : NormalizeAxis(node_.As<FakeQuantizeAttrs>().axis, rank);
-  length_ = static_cast<size_t>(x.shape.ElementsBetween(axis, rank));
-  rows_ = static_cast<size_t>(x.shape.ElementsBetween(0, axis));
+  length_ = static_cast<size_t>(RowOfCodes(node_.As<FakeQuantizeAttrs>(), x.shape));
+  rows_ = static_cast<size_t>(x.shape.elements()) / length_;
   blocks_ = environment_.pool == nullptr ? 1 : DivideUp(length_, kBlock);
   if (blocks_ > 1) SKIFF_RETURN_IF_ERROR(ranges_.Allocate(rows_ * blocks_));
   return Want(false, true);
@@ -43,21 +45,25 @@ Status FakeQuantizeStep::Reshape() {
 
 Status FakeQuantizeStep::Want(bool codes, bool reals) {
   wants_reals_ = reals;
+  makes_codes_ = codes;
   const size_t elements = rows_ * length_;
   const size_t needed = ParamsBytes(rows_) + elements + XNN_EXTRA_BYTES;
   const bool fits = !reals && needed <= elements * sizeof(float);
   codes_at_ = nullptr;
-  SKIFF_RETURN_IF_ERROR(own_params_.Allocate(codes ? 0 : rows_ + XNN_EXTRA_QUANTIZATION_PARAMS));
+  blocks_of_codes_ = nullptr;
+  const bool has_own = !codes || (reals && block_ > 0);
+  SKIFF_RETURN_IF_ERROR(own_params_.Allocate(has_own ? rows_ + XNN_EXTRA_QUANTIZATION_PARAMS : 0));
   return aside_.Allocate(codes && !fits ? needed : 0);
 }
 
 Status FakeQuantizeStep::Bind(void*) {
-  if (!own_params_.empty()) {
-    params_ = own_params_.data();
-    return OkStatus();
-  }
+  params_ = own_params_.data();
+  if (!makes_codes_) return OkStatus();
   auto* const place = aside_.empty() ? node_.out(0).as<unsigned char>() : aside_.data();
-  params_ = reinterpret_cast<xnn_quantization_params*>(place);
+  if (block_ > 0)
+    blocks_of_codes_ = reinterpret_cast<BlockOfCodes*>(place);
+  else
+    params_ = reinterpret_cast<xnn_quantization_params*>(place);
   codes_at_ = reinterpret_cast<int8_t*>(place + ParamsBytes(rows_));
   return OkStatus();
 }
@@ -83,7 +89,7 @@ void FakeQuantizeStep::Round(size_t row, size_t begin, size_t n) const {
   const RowCodeParams params{params_[row].scale, static_cast<float>(params_[row].zero_point),
                              static_cast<float>(LowestRowCode(symmetric_)), kHighestRowCode};
   const float* const x = RowAt(row) + begin;
-  if (codes_at_ != nullptr)
+  if (codes_at_ != nullptr && block_ == 0)
     environment_.kernels->round_to_codes(n, x, codes_at_ + row * length_ + begin, params);
   if (wants_reals_)
     environment_.kernels->round_to_reals(n, x, node_.out(0).as<float>() + row * length_ + begin, params);
@@ -96,6 +102,10 @@ void FakeQuantizeStep::RunRow(size_t row) const {
 
 Status FakeQuantizeStep::Run() {
   constexpr uint32_t kFlags = PTHREADPOOL_FLAG_DISABLE_DENORMALS;
+  if (blocks_of_codes_ != nullptr) {
+    RunBlocksOfCodes();
+    if (!wants_reals_) return OkStatus();
+  }
   if (blocks_ == 1) {
     pthreadpool_parallelize_1d(
         environment_.pool,
@@ -106,6 +116,17 @@ Status FakeQuantizeStep::Run() {
   }
   PadParams(params_, rows_);
   return OkStatus();
+}
+
+void FakeQuantizeStep::RunBlocksOfCodes() {
+  pthreadpool_parallelize_1d_tile_1d(
+      environment_.pool,
+      [](void* self, size_t first, size_t count) {
+        const auto* const s = static_cast<const FakeQuantizeStep*>(self);
+        s->environment_.kernels->codes.few_bits->codes_of_blocks(
+            count, s->block_, s->RowAt(first), s->codes_at_ + first * s->block_, s->blocks_of_codes_ + first);
+      },
+      this, rows_, DivideUp(kBlock, block_), PTHREADPOOL_FLAG_DISABLE_DENORMALS);
 }
 
 void FakeQuantizeStep::RunBlocks() {

@@ -7,6 +7,7 @@
 #include "core/fixed_array.h"
 #include "delegates/xnnpack/lower/own_kernels.h"
 #include "delegates/xnnpack/lower/quantized/product.h"
+#include "delegates/xnnpack/lower/quantized/row_codes.h"
 #include "delegates/xnnpack/weights/packed_weights.h"
 #include "ops/quantized.h"
 
@@ -42,6 +43,27 @@ bool NeedNoZeroPoints(const Quantization& quantization, int32_t above) {
   return true;
 }
 
+/// Whether blocks of x chose codes each, which kernels of ours multiply by the weights of that block.
+bool TakesCodes(const NodeView& node, const TensorView& weights, const FewBitsKernels& kernels) {
+  const std::optional<NodeView> codes = kHasRowCodes ? CodesBehind(node) : std::nullopt;
+  if (!codes || kernels.product_of_codes == nullptr) return false;
+  const auto& attrs = codes->As<FakeQuantizeAttrs>();
+  const auto block = static_cast<size_t>(attrs.block);
+  return attrs.symmetric && attrs.block == weights.quantization->block && block <= kMostBlockOfCodes &&
+         block % kLeastBlockOfCodes == 0 &&
+         (block <= kernels.codes_at_once || block % kernels.codes_at_once == 0);
+}
+
+/// The integers of a word of four bits each, in another order: those of the first half in the low halves of
+/// bytes.
+uint32_t InBytes(uint32_t word) {
+  const auto spread = [](uint32_t four) {
+    four = (four | four << 8) & 0x00ff00ff;
+    return (four | four << 4) & 0x0f0f0f0f;
+  };
+  return spread(word & 0xffff) | spread(word >> 16) << 4;
+}
+
 /// Sums of products with integers of eight bits stay finite, of any block that there is.
 bool LeavesRoom(float x) { return std::abs(x) < 0x1p96f; }
 
@@ -54,6 +76,7 @@ class FewBitsStep final : public Step {
         of_word_(InputsOfWord(weights_)),
         above_(AboveOf(weights_)) {
     packs_stored_ = true;
+    wants_codes_ = TakesCodes(node, weights_, kernels_);
     args_.has_zeros = !NeedNoZeroPoints(*weights_.quantization, above_);
     args_.min = min;
     args_.max = max;
@@ -80,11 +103,15 @@ class FewBitsStep final : public Step {
     args_.x = node_.in(0).as<const float>();
     args_.y = node_.out(0).as<float>();
     workspace_ = static_cast<float*>(workspace);
+    if (wants_codes_) {
+      args_.codes = codes_->codes();
+      args_.blocks_of_codes = codes_->blocks_of_codes();
+    }
     return OkStatus();
   }
 
   Status Run() override {
-    as_many_ = rows_ >= kernels_.many_rows || !LeaveRoom();
+    as_many_ = !wants_codes_ && (rows_ >= kernels_.many_rows || !LeaveRoom());
     pthreadpool_parallelize_2d_with_thread(
         environment_.pool,
         [](void* step, size_t thread, size_t block, size_t part) {
@@ -122,9 +149,15 @@ class FewBitsStep final : public Step {
     FewBitsArgs args = args_;
     args.x += row * args.x_stride;
     args.y += row * args.y_stride;
+    if (wants_codes_) {
+      args.codes += row * args.inputs;
+      args.blocks_of_codes += row * args.blocks();
+    }
     const size_t first = part * part_panels_;
     const size_t end = std::min(first + part_panels_, panels_);
-    if (as_many_)
+    if (wants_codes_)
+      kernels_.product_of_codes(args, rows, first, end);
+    else if (as_many_)
       kernels_.product_of_many(args, rows, first, end, workspace_ + thread * kFewBitsScratch);
     else
       kernels_.product(args, rows, first, end);
@@ -139,6 +172,7 @@ class FewBitsStep final : public Step {
     PackingKey key;
     key.kind = PackingKind::kFewBits;
     key.dtype = weights_.dtype;
+    key.flags = wants_codes_ ? 1 : 0;
     key.weights = node_.input(kWeights).hash;
     const Quantization& quantization = *weights_.quantization;
     const auto count = static_cast<size_t>(quantization.count);
@@ -163,7 +197,7 @@ class FewBitsStep final : public Step {
   void PackWeights(int32_t* to) const {
     // In which u4 and 8 less differ, or u8 and 128 less.
     const uint32_t high = HasEightBits(weights_) ? 0x80808080 : 0x88888888;
-    const uint32_t turned = above_ == 0 ? 0 : high;
+    const uint32_t turned = (above_ == 0) == wants_codes_ ? high : 0;
     const Quantization& quantization = *weights_.quantization;
     const ScaleIndex scale_of(quantization, weights_.shape);
     const size_t lanes = kernels_.lanes;
@@ -184,6 +218,7 @@ class FewBitsStep final : public Step {
           uint32_t word = 0;
           std::memcpy(&word, codes, sizeof(word));
           word ^= negative ? ~turned : turned;
+          if (wants_codes_ && !HasEightBits(weights_)) word = InBytes(word);
           if (!kernels_.bytes_apart) {
             std::memcpy(at, &word, sizeof(word));
             continue;

@@ -13,13 +13,6 @@ constexpr size_t kBias = 2;
 /// Products of two codes whose sum 32 bits hold.
 constexpr int64_t kMostTerms = 1 << 15;
 
-/// The node that makes codes of input 0; nothing where none of this segment does.
-std::optional<NodeView> CodesBehind(const NodeView& node) {
-  const std::optional<NodeView> producer = node.Producer(0);
-  if (!producer || producer->op() != OpCode::kFakeQuantize || !producer->InSegment()) return std::nullopt;
-  return producer;
-}
-
 /// i8 or u8, with one scale or one for each output; of a Conv2d as the file has them. Nothing: others.
 std::optional<TensorView> WeightsOf(const NodeView& node) {
   const PlanTensor& tensor = node.input(kWeights);
@@ -35,6 +28,12 @@ std::optional<TensorView> WeightsOf(const NodeView& node) {
 }
 
 }  // namespace
+
+std::optional<NodeView> CodesBehind(const NodeView& node) {
+  const std::optional<NodeView> producer = node.Producer(0);
+  if (!producer || producer->op() != OpCode::kFakeQuantize || !producer->InSegment()) return std::nullopt;
+  return producer;
+}
 
 Status RowTerms::Prepare(const NodeView& node, const TensorView& weights, size_t outputs) {
   const bool around_middle = IsAroundMiddle(weights);
@@ -66,7 +65,7 @@ bool RunsOnRowCodes(const NodeView& node, const Environment& environment) {
   const std::optional<TensorView> weights = WeightsOf(node);
   if (!weights) return false;
   const std::optional<NodeView> codes = CodesBehind(node);
-  if (!codes) return false;
+  if (!codes || codes->As<FakeQuantizeAttrs>().block > 0) return false;
   if (node.op() == OpCode::kFullyConnected) return true;
   if (node.op() != OpCode::kConv2d || node.As<Conv2dAttrs>().groups != 1) return false;
   if (IsPointwise(node.As<Conv2dAttrs>(), node.in(kWeights).shape)) return true;

@@ -30,9 +30,11 @@ class FakeQuantizeStep final : public Step {
   Status Bind(void* workspace) override;
   Status Run() override;
 
-  /// From Bind() on: dense, with readable bytes behind them; and for each row what they mean.
+  /// From Bind() on: dense, with readable bytes behind them; and for each row what they mean, or for each of
+  /// the blocks that rows are cut into.
   const int8_t* codes() const { return codes_at_; }
   const xnn_quantization_params* params() const { return params_; }
+  const BlockOfCodes* blocks_of_codes() const { return blocks_of_codes_; }
   size_t rows() const { return rows_; }
 
  private:
@@ -49,17 +51,21 @@ class FakeQuantizeStep final : public Step {
   void Round(size_t row, size_t begin, size_t n) const;
   void RunRow(size_t row) const;
   void RunBlocks();
+  void RunBlocksOfCodes();
 
   const bool symmetric_;
+  const size_t block_;  ///< 0: a row has one scale. Else a block of one is a row here.
   size_t rows_ = 0;
   size_t length_ = 0;
   size_t blocks_ = 0;  ///< Of a row.
   bool wants_reals_ = true;
+  bool makes_codes_ = false;
   FixedArray<Range> ranges_;                        ///< Of blocks, where rows have several.
   FixedArray<unsigned char> aside_;                 ///< Codes, where the output has no room for them.
   FixedArray<xnn_quantization_params> own_params_;  ///< Where nobody reads codes.
   int8_t* codes_at_ = nullptr;
   xnn_quantization_params* params_ = nullptr;
+  BlockOfCodes* blocks_of_codes_ = nullptr;
 };
 
 /// What the products read of a FakeQuantizeStep: parameters for each of their rows, of which there may be
@@ -98,6 +104,9 @@ class RowTerms {
   FixedArray<float> numbers_;
   size_t outputs_ = 0;
 };
+
+/// The FakeQuantize of this node's segment that makes its input 0; nothing where there is none.
+std::optional<NodeView> CodesBehind(const NodeView& node);
 
 /// Whether a Conv2d or FullyConnected node behind a FakeQuantize of its segment has weights for this, and
 /// this CPU is no faster with floats.

@@ -124,6 +124,26 @@ TEST(OnnxMicrosoft, WeightsOfFourBitsInBlocks) {
   EXPECT_THAT(TimesBlocks(model), ElementsAre(0 + 2 + 30, 6 - 3 + 24));
 }
 
+/// 8 by 2 times [2, 2] in one block each: codes 9 6 | 12 8 around 8, with scales of 1 and 2.
+TEST(OnnxMicrosoft, IntegersMayBeAccurateEnough) {
+  const auto product = [](int64_t level, int64_t block) {
+    MicrosoftModel model;
+    model.AddInput("a", {2, 2});
+    model.AddIntegers("b", kU8, {2, 1, block / 2}, {0x69, 0x8C});
+    model.AddFloats("s", {2}, {1, 2});
+    auto* node = model.AddMicrosoft("MatMulNBits", {"a", "b", "s"});
+    for (const auto& [name, value] : {std::pair<const char*, int64_t>{"K", 2},
+                                      {"N", 2},
+                                      {"bits", 4},
+                                      {"block_size", block},
+                                      {"accuracy_level", level}})
+      SetInt(node, name, value);
+    return AsFloats(RunModel(model, {{"a", Floats({2, 2}, {127, 0.75f, 254, 1.25f})}}));
+  };
+  EXPECT_THAT(product(0, 2), ElementsAre(127 - 1.5f, 8 * 127, 254 - 2.5f, 8 * 254));
+  EXPECT_THAT(product(4, 2), ElementsAre(127 - 2, 8 * 127, 254 - 4, 8 * 254));
+}
+
 TEST(OnnxMicrosoft, WeightsInBlocksMayHaveAnyScaleThatIsANumber) {
   EXPECT_THAT(TimesBlocks(BlocksOfFourBits({1, -10, 0, -2}, false)), ElementsAre(-7 - 12 + 150, 0));
   MicrosoftModel model = BlocksOfFourBits({1, -10, 0, -2}, true);
