@@ -19,7 +19,7 @@ import tempfile
 # The functions of delegates/xnnpack/kernels.
 SKIFF_KERNELS = re.compile(
     r"skiff::xnnpack::(.*::)?(Unary|Binary|Compare|Logic|Choose|Convert|ToBool|Not|Truncate|Widen|Narrow|ReduceRows?"
-    r"|LogSoftmax|LayerNorm|Depthwise\w*|Window\w*|(Neon)?Dense\w*|Winograd\w*|\w*FewBits\w*|Wide\w*|Code(Binary|De|Sums|Winograd)\w*|NeonCodeSums|\w+Codes|AddToSums|NarrowSums|RoundRow"
+    r"|LogSoftmax|LayerNorm|Depthwise\w*|Window\w*|(Neon)?Dense\w*|Winograd\w*|\w*FewBits\w*|Wide\w*|Code(Binary|De|Sums|Winograd)\w*|NeonCodeSums|\w+Codes|CodesOfBlocks|AddToSums|NarrowSums|RoundRow"
     r"|Copy(Long)?Rows|Copy\w*Pieces?)[<(]")
 
 # The first kind whose pattern matches a function's name is the function's kind.

@@ -214,9 +214,15 @@ constexpr size_t kMostFewBitsPanels = 4;  ///< That kernels take at once.
 constexpr size_t kMostFewBitsRows = 96;
 /// Floats for two panels, at most of 16 lanes, of inputs and of sums.
 constexpr size_t kFewBitsScratch = 2 * 2048 + kMostFewBitsRows * 2 * 16;
+/// Products with codes of x: sums of integers in between. On Arm for CPUs with dot products.
+struct FewBitsOfCodesKernels {
+  void (*product)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel) = nullptr;
+  CodesOfBlocksFn codes_of_blocks = nullptr;
+  size_t at_once = 0;  ///< A block is not larger, or a multiple.
+};
 struct FewBitsKernels {
   size_t lanes = 0;
-  /// In a row of words, the first byte of each is before all second ones.
+  /// In a row of words, the first byte of each is before all second ones; not for codes of x.
   bool bytes_apart = false;
   /// Sums of products with the integers are scaled: x is to leave room for that.
   void (*product)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel) = nullptr;
@@ -224,11 +230,7 @@ struct FewBitsKernels {
   /// The same of at most kMostFewBitsRows rows of any x, which share what becomes floats.
   void (*product_of_many)(const FewBitsArgs& args, size_t rows, size_t first_panel, size_t end_panel,
                           float* scratch) = nullptr;
-  /// The same of codes of x, sums of integers in between. Null, both, where that takes more time.
-  void (*product_of_codes)(const FewBitsArgs& args, size_t rows, size_t first_panel,
-                           size_t end_panel) = nullptr;
-  CodesOfBlocksFn codes_of_blocks = nullptr;
-  size_t codes_at_once = 0;  ///< A block is not larger, or a multiple.
+  const FewBitsOfCodesKernels* of_codes = nullptr;  ///< Null where these take more time.
 };
 
 /// Two products of such weights with u8 are within 16 bits: an instruction adds them there, on CPUs that have

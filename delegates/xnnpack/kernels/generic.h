@@ -284,9 +284,20 @@ void Binary(size_t n, const float* a, const float* b, float* y, const P& params)
 #include "delegates/xnnpack/kernels/codes.inc"
 #include "delegates/xnnpack/kernels/depthwise_of_bytes.inc"
 #if SKIFF_HAS_TILES
+#include "delegates/xnnpack/kernels/few_bits_panels.inc"
+
 #include "delegates/xnnpack/kernels/few_bits.inc"
 
 #include "delegates/xnnpack/kernels/few_bits_of_codes.inc"
+template <size_t kBits, bool kVnni>
+consteval FewBitsKernels FewBitsOfTier() {
+  FewBitsKernels kernels = kFewBits<kBits>;
+  if constexpr (IsLowered(Op::kFakeQuantize) && (kVnni || kBits == 4))
+    kernels.of_codes = &kFewBitsOfCodes<kBits, kVnni>;
+  return kernels;
+}
+template <bool kVnni>
+constexpr FewBitsKernels kFewBitsOfTier[] = {FewBitsOfTier<4, kVnni>(), FewBitsOfTier<8, kVnni>()};
 #elif SKIFF_HAS_FEW_BITS
 template <bool kVnni>
 constexpr const FewBitsKernels* kFewBitsOfTier = kNeonFewBits;

@@ -147,6 +147,7 @@ extern const Kernels kAvx512Kernels;
 extern const Kernels kAvx512VnniKernels;
 extern const Kernels kAmxKernels;
 extern const FewBitsKernels kNeonFewBits[2];
+extern const FewBitsOfCodesKernels kNeonDotFewBits[2];
 void NeonCodeSums(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                   size_t end_panel);
 void NeonDense(const DenseArgs& args, size_t first_row, size_t end_row, size_t first_panel, size_t end_panel);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "delegates/xnnpack/kernels/kept.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 
 namespace skiff::xnnpack {
@@ -163,11 +164,20 @@ constexpr CodeSumsTileFn kSumsTiles[kMostRows][kPanelVectors + 1] = SKIFF_TILES(
 #undef SKIFF_TILES_OF
 #undef SKIFF_TILE
 
+#include "delegates/xnnpack/kernels/few_bits_panels.inc"
+
 #include "delegates/xnnpack/kernels/few_bits.inc"
+
+template <size_t kBits>
+consteval FewBitsKernels FewBitsOfNeon() {
+  FewBitsKernels kernels = kFewBits<kBits>;
+  if (IsLowered(Op::kFakeQuantize)) kernels.of_codes = &kNeonDotFewBits[kBits == 4 ? 0 : 1];
+  return kernels;
+}
 
 }  // namespace
 
-const FewBitsKernels kNeonFewBits[] = {kFewBits<4>, kFewBits<8>};
+const FewBitsKernels kNeonFewBits[] = {FewBitsOfNeon<4>(), FewBitsOfNeon<8>()};
 
 void NeonCodeSums(const CodeDenseArgs& args, size_t first_row, size_t end_row, size_t first_panel,
                   size_t end_panel) {

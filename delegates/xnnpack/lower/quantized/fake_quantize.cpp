@@ -123,7 +123,7 @@ void FakeQuantizeStep::RunBlocksOfCodes() {
       environment_.pool,
       [](void* self, size_t first, size_t count) {
         const auto* const s = static_cast<const FakeQuantizeStep*>(self);
-        s->environment_.kernels->codes.few_bits->codes_of_blocks(
+        s->environment_.kernels->codes.few_bits->of_codes->codes_of_blocks(
             count, s->block_, s->RowAt(first), s->codes_at_ + first * s->block_, s->blocks_of_codes_ + first);
       },
       this, rows_, DivideUp(kBlock, block_), PTHREADPOOL_FLAG_DISABLE_DENORMALS);

@@ -1,5 +1,7 @@
 // Rows of f32 times constants of four or eight bits, with scales for the tensor, its outputs or blocks of
 // inputs: as language models have them.
+#include <cpuinfo.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -46,12 +48,15 @@ bool NeedNoZeroPoints(const Quantization& quantization, int32_t above) {
 /// Whether blocks of x chose codes each, which kernels of ours multiply by the weights of that block.
 bool TakesCodes(const NodeView& node, const TensorView& weights, const FewBitsKernels& kernels) {
   const std::optional<NodeView> codes = kHasRowCodes ? CodesBehind(node) : std::nullopt;
-  if (!codes || kernels.product_of_codes == nullptr) return false;
+  if (!codes || kernels.of_codes == nullptr) return false;
+#if defined(__aarch64__)
+  if (!cpuinfo_has_arm_neon_dot()) return false;
+#endif
   const auto& attrs = codes->As<FakeQuantizeAttrs>();
   const auto block = static_cast<size_t>(attrs.block);
   return attrs.symmetric && attrs.block == weights.quantization->block && block <= kMostBlockOfCodes &&
          block % kLeastBlockOfCodes == 0 &&
-         (block <= kernels.codes_at_once || block % kernels.codes_at_once == 0);
+         (block <= kernels.of_codes->at_once || block % kernels.of_codes->at_once == 0);
 }
 
 /// The integers of a word of four bits each, in another order: those of the first half in the low halves of
@@ -156,7 +161,7 @@ class FewBitsStep final : public Step {
     const size_t first = part * part_panels_;
     const size_t end = std::min(first + part_panels_, panels_);
     if (wants_codes_)
-      kernels_.product_of_codes(args, rows, first, end);
+      kernels_.of_codes->product(args, rows, first, end);
     else if (as_many_)
       kernels_.product_of_many(args, rows, first, end, workspace_ + thread * kFewBitsScratch);
     else
@@ -219,7 +224,7 @@ class FewBitsStep final : public Step {
           std::memcpy(&word, codes, sizeof(word));
           word ^= negative ? ~turned : turned;
           if (wants_codes_ && !HasEightBits(weights_)) word = InBytes(word);
-          if (!kernels_.bytes_apart) {
+          if (wants_codes_ || !kernels_.bytes_apart) {
             std::memcpy(at, &word, sizeof(word));
             continue;
           }
