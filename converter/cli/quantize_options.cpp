@@ -10,7 +10,7 @@
 namespace skiff::cli {
 namespace {
 
-constexpr const char* kFormats[] = {"i8", "16x8", "weights8", "weights4", "f16", "dynamic"};
+constexpr const char* kFormats[] = {"i8", "16x8", "weights8", "weights4", "f16", "dynamic", "dynamic4"};
 const std::map<std::string, RangeMethod> kRangeMethods = {
     {"min-max", RangeMethod::kMinMax},        {"moving-average", RangeMethod::kMovingAverage},
     {"percentile", RangeMethod::kPercentile}, {"mse", RangeMethod::kMse},
@@ -135,7 +135,9 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
           "--format", arguments.format,
           "i8: values and weights (default). 16x8: values of 16 bits, weights of 8; computed on floats. "
           "weights8, weights4, f16: weights alone, which needs no inputs. dynamic: weights of 8 bits, times "
-          "values that become codes at run time, by their own range; needs none either")
+          "values that become codes at run time, by their own range; dynamic4: of 4 bits, both with a scale "
+          "for "
+          "each 32 neighbours; need none either")
       ->type_name("FORMAT")
       ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
   AddTuningOptions(command, arguments);
@@ -152,7 +154,7 @@ void AddQuantizeStep(CLI::App& command, QuantizeArguments& arguments) {
       command
           .add_option("--quantize", arguments.format,
                       "Quantise on the way, as 'skiff quantize --format' does: i8, 16x8, weights8, weights4, "
-                      "f16 or dynamic")
+                      "f16, dynamic or dynamic4")
           ->type_name("FORMAT")
           ->check(OneOf({std::begin(kFormats), std::end(kFormats)}))
           ->group(kGroup);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "graph/error.h"
@@ -23,7 +24,9 @@ constexpr double kLargestBiasCode = 0x1p30;
 
 /// Where numbers of a product's input begin that share a scale: a row of a matrix or a pixel, where that
 /// meets all weights at once, else a picture.
-int64_t AxisOfRows(const Node& node, const Shape& weights) {
+int64_t AxisOfRows(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  const Shape& weights = graph.value(node.inputs[kWeights]).constant->shape();
   const bool pictures = node.op == OpCode::kConv2d && !IsPointwise(node.As<Conv2dAttrs>(), weights);
   return pictures ? 1 : -1;
 }
@@ -38,7 +41,9 @@ class Inserter {
     for (const ValueId value : RoundedValues(graph_, plan_)) Round(value);
     for (const auto& [id, format] : plan_) {
       if (!RoundsValues(format)) {
-        if (format == Format::kDynamic) RoundAtRunTime(id);
+        if (format == Format::kDynamic) RoundAtRunTime(id, {.axis = AxisOfRows(graph_, id)});
+        if (format == Format::kDynamic4)
+          RoundAtRunTime(id, {.axis = -1, .symmetric = true, .block = options_.block});
         StoreConstants(id, format);
       } else if (IsLinear(graph_.node(id).op)) {
         QuantizeProduct(id, format);
@@ -88,11 +93,9 @@ class Inserter {
     graph_.SetInput(graph_.value(codes).producer, 0, value);
   }
 
-  void RoundAtRunTime(NodeId id) {
+  void RoundAtRunTime(NodeId id, const FakeQuantizeAttrs& attrs) {
     const ValueId x = graph_.node(id).inputs[0];
-    const Shape weights = graph_.value(graph_.node(id).inputs[kWeights]).constant->shape();
-    const FakeQuantizeAttrs attrs{AxisOfRows(graph_.node(id), weights), /*symmetric=*/false};
-    const auto [found, added] = at_run_time_.emplace(std::pair(x, attrs.axis), kNoValue);
+    const auto [found, added] = at_run_time_.emplace(std::tuple(x, attrs.axis, attrs.block), kNoValue);
     if (added)
       found->second =
           EmitTyped(graph_, OpCode::kFakeQuantize, {x}, attrs, graph_.value(x).name + ".codes", id);
@@ -195,9 +198,7 @@ class Inserter {
     const bool weights = IsLinear(graph_.node(id).op) && input == kWeights;
     const Shape& shape = numbers.shape();
     const int64_t last = shape[shape.rank() - 1];
-    const int bits = weights                       ? BitsOfWeights(format, shape, options_.block)
-                     : format == Format::kWeights4 ? 4
-                                                   : 8;
+    const int bits = weights ? BitsOfWeights(format, shape, options_.block) : HasFourBits(format) ? 4 : 8;
     if (const RoundedWeights* rounded = weights ? RoundedFor(id, bits) : nullptr) {
       AddToBias(id, rounded->lacks);
       return Dequantized(rounded->codes, name, id);
@@ -238,7 +239,8 @@ class Inserter {
   const RoundedLayers& rounded_;
   const WeightOptions& options_;
   std::map<ValueId, ValueId> stored_;
-  std::map<std::pair<ValueId, int64_t>, ValueId> at_run_time_;  ///< By where rows begin.
+  /// By where rows begin, and their blocks.
+  std::map<std::tuple<ValueId, int64_t, int64_t>, ValueId> at_run_time_;
 };
 
 }  // namespace

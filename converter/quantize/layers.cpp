@@ -20,7 +20,7 @@ constexpr NamedFormat kFormats[] = {
     {Format::kFloat, "f32"},         {Format::kI8, "i8"},
     {Format::k16x8, "16x8"},         {Format::kWeights8, "weights8"},
     {Format::kWeights4, "weights4"}, {Format::kF16, "f16"},
-    {Format::kDynamic, "dynamic"},
+    {Format::kDynamic, "dynamic"},   {Format::kDynamic4, "dynamic4"},
 };
 
 /// Between products: delegates compute these on codes, and eight bits are enough for them. Softmax, powers
@@ -63,6 +63,17 @@ bool IsDynamicProduct(const Graph& graph, const Node& node, const std::vector<si
                     (node.op == OpCode::kConv2d && node.As<Conv2dAttrs>().groups == 1);
   return kind && IsProductLayer(graph, node) &&
          std::find(constants.begin(), constants.end(), 1) != constants.end();
+}
+
+/// Weights that a product of a dynamic format has when it is none that computes on codes; `format` else.
+Format FormatOf(const Graph& graph, const Node& node, const std::vector<size_t>& constants, Format format) {
+  const bool is_product = IsDynamicProduct(graph, node, constants);
+  if (format == Format::kDynamic && !is_product) return Format::kWeights8;
+  if (format != Format::kDynamic4) return format;
+  // Kernels meet whole blocks of rows.
+  const bool in_blocks = is_product && node.op == OpCode::kFullyConnected &&
+                         graph.value(node.inputs[1]).constant->shape().last() % kFourBitBlock == 0;
+  return in_blocks ? format : Format::kWeights4;
 }
 
 bool InPlan(const FormatPlan& plan, NodeId node) {
@@ -221,8 +232,7 @@ std::vector<Layer> FindLayers(const Graph& graph, Format format) {
     const bool layer =
         RoundsValues(format) ? IsProductLayer(graph, node) || IsBetween(graph, node) : !constants.empty();
     if (!layer) continue;
-    const bool weights_alone = format == Format::kDynamic && !IsDynamicProduct(graph, node, constants);
-    layers.push_back({id, node.name, weights_alone ? Format::kWeights8 : format});
+    layers.push_back({id, node.name, FormatOf(graph, node, constants, format)});
     plan[id] = layers.back().format;
   }
   SettlePlan(graph, plan);

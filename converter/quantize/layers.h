@@ -20,10 +20,16 @@ enum class Format {
   kWeights4,  ///< i4 with one for each run of neighbours,
   kF16,       ///< or rounded to f16.
   kDynamic,   ///< What products read becomes i8 at run time, by its own range; weights as kWeights8.
+  kDynamic4,  ///< The same of each run of neighbours, which meets one of weights as kWeights4.
 };
 
+/// Neighbours that share a scale of four bits.
+inline constexpr int64_t kFourBitBlock = 32;
+/// Formats of weights that have four bits.
+inline bool HasFourBits(Format format) { return format == Format::kWeights4 || format == Format::kDynamic4; }
+
 /// As options, reports and files have it: "f32", "i8", "16x8", "weights8", "weights4", "f16",
-/// "dynamic".
+/// "dynamic", "dynamic4".
 const char* FormatName(Format format);
 std::optional<Format> FormatFromName(std::string_view name);
 
@@ -41,7 +47,8 @@ using FormatPlan = std::map<NodeId, Format>;
 
 /// Nodes that can be quantised so, in the order in which they run. For formats of values: products with
 /// constant weights, and what delegates compute on codes between them. For formats of weights: all that have
-/// constants worth it. For kDynamic these, too: products as such, others as kWeights8.
+/// constants worth it. For kDynamic and kDynamic4 these, too: products as such, others as kWeights8
+/// and kWeights4.
 std::vector<Layer> FindLayers(const Graph& graph, Format format);
 
 /// Operators between products are computed on codes where some of their inputs are such, and are wanted

@@ -101,7 +101,7 @@ class Quantizer {
     if (NeedsCalibration(options_.format) && !has_calls())
       Throw(StatusCode::kInvalidArgument,
             "{} needs inputs to calibrate with; say --calibrate FOLDER, or take a format of weights alone "
-            "(weights8, weights4, f16) or dynamic",
+            "(weights8, weights4, f16), dynamic or dynamic4",
             FormatName(options_.format));
   }
 

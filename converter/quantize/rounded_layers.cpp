@@ -115,7 +115,7 @@ RoundedWeights Round(const TensorData& weights, int bits, InputMoments& moments,
 }  // namespace
 
 int BitsOfWeights(Format format, const Shape& weights, int64_t block) {
-  return format == Format::kWeights4 && weights[weights.rank() - 1] >= block ? 4 : 8;
+  return HasFourBits(format) && weights[weights.rank() - 1] >= block ? 4 : 8;
 }
 
 std::set<NodeId> LayersByEffect(const Graph& graph, const std::vector<NodeId>& products) {

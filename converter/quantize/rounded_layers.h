@@ -25,7 +25,7 @@ struct WeightOptions {
   WeightRounding rounding = WeightRounding::kByEffect;
   /// What rounded weights add to a product on average goes into its bias (Nagel et al., 2019).
   bool correct_bias = true;
-  int64_t block = 32;  ///< Neighbours that share a scale of Format::kWeights4.
+  int64_t block = kFourBitBlock;
 };
 
 /// Of the weights of a product in a format. A channel of a depthwise convolution has too few of them for

@@ -168,7 +168,8 @@ def quantize(
     be the path of a picture or an .npy file, a PIL image, or pixels (uint8), where the net has image settings. Formats of weights
     alone need none, and are much better with them.
     format: ``"i8"``: values and weights; ``"16x8"``: values of 16 bits, weights of 8; ``"weights8"``, ``"weights4"``, ``"f16"``: weights alone;
-    ``"dynamic"``: weights of 8 bits, times values that become codes at run time, by their own range.
+    ``"dynamic"``: weights of 8 bits, times values that become codes at run time, by their own range; ``"dynamic4"``: of 4 bits,
+    both with a scale for each 32 neighbours.
     samples: so many calls are taken, evenly spread where their number is known, else the first. input_ranges: of single
     random inputs.
     ranges: how the range of a value is chosen: ``"min-max"``, ``"moving-average"``, ``"percentile"`` (``percentile``: per cent kept at each end),

@@ -3,14 +3,17 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/kernels/kernels.h"
 #include "graph/evaluate.h"
 #include "graph/text.h"
+#include "ops/op_codes.h"
 #include "quantize/quantizer.h"
 #include "tests/support/tiny_models.h"
 #include "tests/support/vulkan.h"
@@ -165,6 +168,47 @@ TEST(Dynamic, ComputesWhatTheGraphSays) {
       SCOPED_TRACE(::testing::Message() << threads << " threads, batch " << batch);
       ExpectNear(RunSession(*session, Batch(batch, 5)), Evaluate(graph, Batch(batch, 5)));
     }
+  }
+}
+
+/// The second product's rows are no whole blocks, and the convolution meets pixels.
+TEST(Dynamic, BlocksOfRowsMeetFourBits) {
+  Graph graph = ParseGraph(R"(graph blocks {
+    input x: f32[N, 96]
+    input image: f32[1, 5, 5, 64]
+    const w: f32[40, 96] = seed 1
+    const v: f32[70, 40] = seed 2
+    const k: f32[24, 1, 1, 64] = seed 3
+    h: f32[N, 40] = FullyConnected(x, w, _)
+    a: f32[N, 40] = FullyConnected(x, w, _) {min=0}
+    y: f32[N, 70] = FullyConnected(h, v, _)
+    c: f32[1, 5, 5, 24] = Conv2d(image, k, _)
+    output a
+    output y
+    output c
+  })");
+  QuantizeOptions options;
+  options.format = Format::kDynamic4;
+  const QuantizeResult result = QuantizeGraph(std::move(graph), {}, options);
+  std::map<std::string, Format> formats;
+  for (const QuantizedLayer& layer : result.layers) formats[layer.name] = layer.format;
+  EXPECT_EQ(formats, (std::map<std::string, Format>{{"h", Format::kDynamic4},
+                                                    {"a", Format::kDynamic4},
+                                                    {"y", Format::kWeights4},
+                                                    {"c", Format::kWeights4}}));
+  int64_t rounded = 0;
+  for (const NodeId id : result.graph.TopologicalOrder()) {
+    if (result.graph.node(id).op != OpCode::kFakeQuantize) continue;
+    ++rounded;
+    EXPECT_EQ(result.graph.node(id).As<FakeQuantizeAttrs>().block, 32);
+  }
+  EXPECT_EQ(rounded, 1);
+  OpenedModel opened(result.graph);
+  const auto session = SharedAmong(2, opened);
+  for (const int64_t rows : {1, 7}) {
+    const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {rows, 96}, 1)},
+                                 {"image", RandomTensor(DType::kF32, {1, 5, 5, 64}, 2)}};
+    ExpectSums(*session, result.graph, inputs);
   }
 }
 

@@ -165,8 +165,9 @@ TEST(Quantizer, WeightsAloneNeedNoInputs) {
     double bits;
     double error;
   };
-  for (const Row& row : {Row{Format::kF16, 16, 1e-3}, Row{Format::kWeights8, 8, 0.01},
-                         Row{Format::kWeights4, 5, 0.15}, Row{Format::kDynamic, 8, 0.02}}) {
+  for (const Row& row :
+       {Row{Format::kF16, 16, 1e-3}, Row{Format::kWeights8, 8, 0.01}, Row{Format::kWeights4, 5, 0.15},
+        Row{Format::kDynamic, 8, 0.02}, Row{Format::kDynamic4, 5, 0.15}}) {
     SCOPED_TRACE(FormatName(row.format));
     QuantizeOptions options = Everything();
     options.format = row.format;
@@ -182,7 +183,8 @@ TEST(Quantizer, WeightsAloneNeedNoInputs) {
 
 /// The layer in question stays as it is, and says why.
 TEST(Quantizer, LeavesWeightsFloatThatAreNotFinite) {
-  for (const Format format : {Format::kWeights8, Format::kWeights4, Format::kDynamic, Format::kF16}) {
+  for (const Format format :
+       {Format::kWeights8, Format::kWeights4, Format::kDynamic, Format::kDynamic4, Format::kF16}) {
     SCOPED_TRACE(FormatName(format));
     Graph graph = ParseGraph(kWideNet);
     ValueId broken = kNoValue;

@@ -18,8 +18,9 @@
 namespace skiff::testing {
 namespace {
 
-constexpr auto kFormats = std::to_array<Format>(
-    {Format::kI8, Format::kDynamic, Format::kWeights8, Format::kWeights4, Format::kF16, Format::k16x8});
+constexpr auto kFormats =
+    std::to_array<Format>({Format::kI8, Format::kDynamic, Format::kWeights8, Format::kWeights4, Format::kF16,
+                           Format::k16x8, Format::kDynamic4});
 constexpr auto kRanges =
     std::to_array<RangeMethod>({RangeMethod::kMinMax, RangeMethod::kMovingAverage, RangeMethod::kPercentile,
                                 RangeMethod::kMse, RangeMethod::kEntropy});

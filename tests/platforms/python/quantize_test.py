@@ -160,7 +160,7 @@ def test_samples_are_evenly_spread():
 
 def test_formats_and_budgets():
     sizes = {}
-    for format in ("i8", "16x8", "weights8", "weights4", "f16", "dynamic"):
+    for format in ("i8", "16x8", "weights8", "weights4", "f16", "dynamic", "dynamic4"):
         model = skiff.quantize(LAYERS, CALLS, format=format)
         assert model.metadata["quantize:format"] == format
         sizes[format] = sum(layer["bytes"] for layer in model.quantization.layers)
