@@ -35,7 +35,7 @@ const std::map<std::string_view, OnnxTable>& Tables() {
                     OnnxLoopOps(),        OnnxTfIdfOps()})},
       {kMlDomain, TableOf({OnnxTreeOps(), OnnxLinearModelOps(), OnnxFeatureOps()})},
       {"com.microsoft", TableOf({MicrosoftQuantizedOps(), MicrosoftProductOps(), MicrosoftFusedOps(),
-                                 MicrosoftTransformerOps()})},
+                                 MicrosoftTransformerOps(), MicrosoftAttentionOps()})},
   };
   return tables;
 }

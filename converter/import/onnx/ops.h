@@ -68,6 +68,7 @@ std::span<const OnnxOp> MicrosoftQuantizedOps();
 std::span<const OnnxOp> MicrosoftProductOps();
 std::span<const OnnxOp> MicrosoftFusedOps();
 std::span<const OnnxOp> MicrosoftTransformerOps();
+std::span<const OnnxOp> MicrosoftAttentionOps();
 
 /// The row of an operator; the domain ai.onnx is "". Null when no row covers the opset.
 const OnnxOp* FindOnnxOp(std::string_view domain, std::string_view name, int64_t opset);
