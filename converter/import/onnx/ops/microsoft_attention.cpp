@@ -1,5 +1,6 @@
 // Rows of com.microsoft: attention, as ONNX Runtime's optimiser and its exporters of decoders write it.
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -145,23 +146,50 @@ void BuildQAttention(OnnxBuilder& b) {
   OutputAttention(b, {x, w, b.OptionalInput(2), b.OptionalInput(5), b.OptionalInput(8), kNoValue});
 }
 
-/// x, or the part of it that its axis before the last one has at `index`, with the heads in one axis.
-ValueId EmitPart(OnnxBuilder& b, const char* suffix, ValueId x, int64_t index) {
-  if (b.RankOf(x) != 5) return x;
-  const ValueId part = EmitSlice(b, fmt::format("{}_part", suffix).c_str(), x, 3, index, index + 1);
-  return EmitReshape(b, suffix, part, {0, 0, -1});
+/// The parts of x [batch, sequence, heads, parts, head size], each with its heads in one axis.
+void AddParts(OnnxBuilder& b, ValueId x, std::initializer_list<const char*> names, std::vector<ValueId>& to) {
+  const int rank = b.RankOf(x);
+  const auto count = static_cast<int64_t>(names.size());
+  if (rank != 5 || b.ExtentOf(x, 3) != count)
+    b.Invalid(
+        "a tensor of rank {} is to hold {} projections; [batch, sequence, heads, {}, size] was expected",
+        rank, count, count);
+  int64_t at = 0;
+  for (const char* name : names) {
+    const ValueId part = EmitSlice(b, fmt::format("{}_part", name).c_str(), x, 3, at, at + 1);
+    to.push_back(EmitReshape(b, name, part, {0, 0, -1}));
+    ++at;
+  }
+}
+
+/// Query, key and value, of which all, or the last two, may be one tensor.
+std::vector<ValueId> MultiHeadProjections(OnnxBuilder& b) {
+  std::vector<ValueId> projections;
+  if (!b.HasInput(1)) {
+    AddParts(b, b.Input(0), {"query", "key", "value"}, projections);
+  } else if (!b.HasInput(2)) {
+    projections.push_back(b.Input(0));
+    AddParts(b, b.Input(1), {"key", "value"}, projections);
+  } else {
+    projections = {b.Input(0), b.Input(1), b.Input(2)};
+  }
+  return projections;
 }
 
 /// The parts of `biases`, one behind the other, to the flat projections.
 void AddBiases(OnnxBuilder& b, ValueId biases, std::vector<ValueId>& projections) {
-  int64_t at = 0;
-  for (ValueId& x : projections) {
+  std::vector<int64_t> ends = {0};
+  for (const ValueId x : projections) {
     const std::optional<int64_t> size = b.RankOf(x) == 3 ? b.ExtentOf(x, 2) : std::nullopt;
     if (!size) OnnxBuilder::Unsupported("has biases of projections whose sizes are not known");
-    const std::string part = fmt::format("bias_{}", at);
-    x = EmitAdd(b, fmt::format("biased_{}", at).c_str(), x,
-                EmitSlice(b, part.c_str(), biases, 0, at, at + *size));
-    at += *size;
+    ends.push_back(ends.back() + *size);
+  }
+  const std::optional<int64_t> all = b.ExtentOf(biases, 0);
+  if (b.RankOf(biases) != 1 || (all && *all != ends.back()))
+    b.Invalid("the biases (input 3) are no vector of {} numbers, as the projections have", ends.back());
+  for (size_t i = 0; i < projections.size(); ++i) {
+    const ValueId bias = EmitSlice(b, fmt::format("bias_{}", i).c_str(), biases, 0, ends[i], ends[i + 1]);
+    projections[i] = EmitAdd(b, fmt::format("biased_{}", i).c_str(), projections[i], bias);
   }
 }
 
@@ -172,14 +200,7 @@ void BuildMultiHeadAttention(OnnxBuilder& b) {
     if (b.HasInput(input)) b.Unsupported("keeps past and present in one buffer");
   }
   if (b.OutputUsed(3)) b.Unsupported("has its scores as a result");
-  const bool one_tensor = b.RankOf(b.Input(0)) == 5;
-  const bool has_pairs = !one_tensor && b.RankOf(b.Input(1)) == 5;
-  const auto whole = [&](size_t input) {
-    return one_tensor ? b.Input(0) : has_pairs ? b.Input(1) : b.Input(input);
-  };
-  const int64_t first = one_tensor ? 1 : 0;
-  std::vector<ValueId> inputs = {EmitPart(b, "query", b.Input(0), 0), EmitPart(b, "key", whole(1), first),
-                                 EmitPart(b, "value", whole(2), first + 1)};
+  std::vector<ValueId> inputs = MultiHeadProjections(b);
   if (b.HasInput(3)) AddBiases(b, b.Input(3), inputs);
   const ValueId past = b.OptionalInput(6);
   const auto keys = [&] { return EmitKeyCount(b, inputs[1], b.RankOf(inputs[1]) == 4 ? 2 : 1, past, 2); };
@@ -268,8 +289,10 @@ class GroupQueryAttention {
     const ValueId last =
         EmitSub(b_, "last_key", EmitAdd(b_, "key_count", past, EmitExtent(b_, "own", query, 1)),
                 b_.Scalar("one_key", DType::kI64, 1));
-    const ValueId said =
-        EmitReshape(b_, "last_of_sample", b_.CastTo("said", b_.Input(5), DType::kI64), {-1, 1, 1});
+    const ValueId said = EmitSameExtent(
+        b_, "last_of_samples",
+        EmitReshape(b_, "last_of_sample", b_.CastTo("said", b_.Input(5), DType::kI64), {-1, 1, 1}), 0, query,
+        0);
     const ValueId starts = b_.Emit("starts", OpCode::kEqual, {past, b_.Scalar("no_key", DType::kI64, 0)});
     const ValueId known =
         b_.Emit("known", OpCode::kOr, {starts, b_.Emit("as_many", OpCode::kEqual, {said, last})});

@@ -113,6 +113,21 @@ TEST(OnnxMultiHeadAttention, RefusesWhatItDoesNotHave) {
   for (const char* name : {"q", "k", "v"}) buffer.AddInput(name, {1, 2, 1});
   buffer.AddInput("n", {1}, onnx::TensorProto::INT32);
   EXPECT_THAT(ImportError(buffer).what(), HasSubstr("keeps past and present in one buffer"));
+  const auto error = [](const std::vector<std::vector<int64_t>>& inputs) {
+    const char* const names[] = {"q", "k", "v", "b"};
+    std::vector<std::string> used;
+    for (size_t i = 0; i < inputs.size(); ++i) used.emplace_back(inputs[i].empty() ? "" : names[i]);
+    OnnxModel model = OneHead(used);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].empty()) model.AddInput(names[i], inputs[i]);
+    }
+    return std::string(ImportError(model).what());
+  };
+  EXPECT_THAT(error({{1, 2, 1, 2, 1}}), HasSubstr("[batch, sequence, heads, 3, size] was expected"));
+  EXPECT_THAT(error({{1, 2, 1}}), HasSubstr("a tensor of rank 3 is to hold 3 projections"));
+  EXPECT_THAT(error({{1, 2, 1}, {1, 2, 1, 3, 1}}), HasSubstr("[batch, sequence, heads, 2, size]"));
+  EXPECT_THAT(error({{1, 2, 1}, {1, 2, 1}, {1, 2, 1}, {4}}), HasSubstr("no vector of 3 numbers"));
+  EXPECT_THAT(error({{1, 2, 1}, {1, 1, 2, 1}, {1, 1, 2, 1}, {3}}), HasSubstr("sizes are not known"));
 }
 
 /// Two heads of two numbers that share one of keys; `keys`: how many the sample says to have, less one.
