@@ -131,7 +131,8 @@ TEST(OnnxMultiHeadAttention, RefusesWhatItDoesNotHave) {
 }
 
 /// Two heads of two numbers that share one of keys; `keys`: how many the sample says to have, less one.
-OnnxModel Decoder(std::vector<std::string> inputs = {"q", "k", "v", "past_k", "past_v", "last", "total"},
+OnnxModel Decoder(const std::vector<std::string>& inputs = {"q", "k", "v", "past_k", "past_v", "last",
+                                                            "total"},
                   const std::vector<std::string>& outputs = {"y"}) {
   OnnxModel model = Node("GroupQueryAttention", inputs, outputs);
   SetInt(Last(model), "num_heads", 2);
