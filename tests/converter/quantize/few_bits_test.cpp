@@ -8,6 +8,7 @@
 
 #include "delegates/xnnpack/build.h"
 #include "delegates/xnnpack/kernels/kernels.h"
+#include "graph/error.h"
 #include "graph/evaluate.h"
 #include "graph/graph.h"
 #include "graph/text.h"
@@ -168,6 +169,24 @@ TEST(FewBits, BlocksWithoutCodesMakeTheirRowNan) {
     const TensorData y = RunSession(*session, {{"x", x}}).at("y");
     for (int64_t i = 0; i < y.elements(); ++i)
       EXPECT_EQ(std::isnan(y.as<float>()[i]), i / kOutputs == 4) << i;
+  }
+}
+
+/// Which extents an open one may have is known when it is.
+TEST(FewBits, BlocksThatDoNotFitAreRefused) {
+  Graph graph;
+  const ValueId x = graph.AddInput("x", DType::kF32, {Dim(2), Dim::OfSymbol(graph.AddSymbol("N"))});
+  const FakeQuantizeAttrs attrs{.axis = -1, .symmetric = true, .block = 32};
+  graph.AddOutput("y", graph.Emit(OpCode::kFakeQuantize, {x}, attrs, "y"));
+  OpenedModel opened(graph);
+  auto session = std::move(Session::Create(*opened.model, {}).value());
+  for (const int64_t extent : {64, 40, 31, 96}) {
+    const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {2, extent}, 1)}};
+    if (extent % 32 == 0) {
+      EXPECT_EQ(Compare(RunSession(*session, inputs).at("y"), Evaluate(graph, inputs).at("y")).difference, 0);
+    } else {
+      EXPECT_THROW(RunSession(*session, inputs), Error) << extent;
+    }
   }
 }
 
