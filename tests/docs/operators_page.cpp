@@ -207,7 +207,14 @@ std::string OperatorsPage() {
       "Of the domain com.microsoft, which its optimiser and its quantiser write, the importer reads {}. "
       "DynamicQuantizeLSTM multiplies the sequence and the states by what its weights stand for, as they "
       "are: "
-      "ONNX Runtime rounds them to bytes first. GatherBlockQuantized reads constants of int4 and uint4.\n",
+      "ONNX Runtime rounds them to bytes first. GatherBlockQuantized reads constants of int4 and uint4. "
+      "GroupQueryAttention returns its past with the new keys behind it, not in a buffer that both share; "
+      "where a "
+      "sample has other keys than `seqlens_k` says, its results are NaN. Decoders begin without a past where "
+      "the "
+      "conversion says `--dim past_sequence_length=0..N`. MatMulNBits whose `accuracy_level` is 4 rounds its "
+      "input to "
+      "8 bits, a scale for each block.\n",
       fmt::join(microsoft, ", "));
   return page + TflitePart();
 }
