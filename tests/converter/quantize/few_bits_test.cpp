@@ -172,6 +172,24 @@ TEST(FewBits, BlocksWithoutCodesMakeTheirRowNan) {
   }
 }
 
+/// Neither side has blocks: a row's codes are no block's.
+TEST(FewBits, RowsThatChoseCodesMeetTheirNumbers) {
+  const Graph graph = ParseGraph(R"(graph rows {
+    input x: f32[5, 64]
+    const w: i4[37, 64] {scale=0.02, zero_point=0} = seed 1
+    r = FakeQuantize(x) {symmetric=true}
+    wr = Dequantize(w)
+    y: f32[5, 37] = FullyConnected(r, wr)
+    output y
+  })");
+  OpenedModel opened(graph);
+  auto session = std::move(Session::Create(*opened.model, {}).value());
+  const NamedTensors inputs = {{"x", RandomTensor(DType::kF32, {5, 64}, 6)}};
+  const Difference difference =
+      Compare(RunSession(*session, inputs).at("y"), Evaluate(graph, inputs).at("y"));
+  EXPECT_LT(difference.difference, 2e-6 * difference.largest);
+}
+
 /// Which extents an open one may have is known when it is.
 TEST(FewBits, BlocksThatDoNotFitAreRefused) {
   Graph graph;

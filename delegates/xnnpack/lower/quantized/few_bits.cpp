@@ -54,8 +54,8 @@ bool TakesCodes(const NodeView& node, const TensorView& weights, const FewBitsKe
 #endif
   const auto& attrs = codes->As<FakeQuantizeAttrs>();
   const auto block = static_cast<size_t>(attrs.block);
-  return attrs.symmetric && attrs.block == weights.quantization->block && block <= kMostBlockOfCodes &&
-         block % kLeastBlockOfCodes == 0 &&
+  return attrs.symmetric && block > 0 && attrs.block == weights.quantization->block &&
+         block <= kMostBlockOfCodes && block % kLeastBlockOfCodes == 0 &&
          (block <= kernels.of_codes->at_once || block % kernels.of_codes->at_once == 0);
 }
 
