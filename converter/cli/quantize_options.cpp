@@ -135,9 +135,8 @@ void AddQuantizeOptions(CLI::App& command, QuantizeArguments& arguments) {
           "--format", arguments.format,
           "i8: values and weights (default). 16x8: values of 16 bits, weights of 8; computed on floats. "
           "weights8, weights4, f16: weights alone, which needs no inputs. dynamic: weights of 8 bits, times "
-          "values that become codes at run time, by their own range; dynamic4: of 4 bits, both with a scale "
-          "for "
-          "each 32 neighbours; need none either")
+          "values that become codes at run time, by their own range; dynamic4: of 4 bits, both with a "
+          "scale for each 32 neighbours; need none either")
       ->type_name("FORMAT")
       ->check(OneOf({std::begin(kFormats), std::end(kFormats)}));
   AddTuningOptions(command, arguments);

@@ -148,6 +148,7 @@ TEST(FewBitsOfCodes, SumOfEachBlockByItsScales) {
           double sum = 0;
           double magnitudes = 0;
           net.Sum(row, output, &sum, &magnitudes);
+          // Of up to 24 blocks: a sum of f32 for each, and the product of its scales.
           ASSERT_NEAR(net.result(row, output), sum, 1e-6 * magnitudes) << row << ", " << output;
         }
       }

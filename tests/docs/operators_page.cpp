@@ -209,12 +209,11 @@ std::string OperatorsPage() {
       "are: "
       "ONNX Runtime rounds them to bytes first. GatherBlockQuantized reads constants of int4 and uint4. "
       "GroupQueryAttention returns its past with the new keys behind it, not in a buffer that both share; "
-      "where a "
-      "sample has other keys than `seqlens_k` says, its results are NaN. Decoders begin without a past where "
-      "the "
-      "conversion says `--dim past_sequence_length=0..N`. MatMulNBits whose `accuracy_level` is 4 rounds its "
-      "input to "
-      "8 bits, a scale for each block.\n",
+      "where a sample has other keys than `seqlens_k` says, its results are NaN, but for a first call "
+      "without "
+      "a past, which may be padded behind. Decoders begin so where the conversion says `--dim "
+      "past_sequence_length=0..N`. MatMulNBits whose `accuracy_level` "
+      "is 4 rounds its input to 8 bits, a scale for each block.\n",
       fmt::join(microsoft, ", "));
   return page + TflitePart();
 }

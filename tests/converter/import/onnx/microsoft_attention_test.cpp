@@ -157,6 +157,14 @@ TEST(OnnxGroupQueryAttention, StepsSeeThePast) {
   EXPECT_THAT(ResultOf(Decoder(), Steps(1)), Each(IsNan())) << "keys that are not one behind the other";
 }
 
+/// What lies behind a sample's end is behind all that its steps see.
+TEST(OnnxGroupQueryAttention, FirstStepsMayBeOfDifferentLengths) {
+  Values values = Steps(0);
+  values[3].second = Floats({1, 1, 0, 2}, {});
+  values[4].second = Floats({1, 1, 0, 2}, {});
+  EXPECT_THAT(ResultOf(Decoder(), values), ElementsAre(10, 1, 10, 1, 15, 1.5f, 15, 1.5f));
+}
+
 TEST(OnnxGroupQueryAttention, TurnsKeysByTheirPlace) {
   const auto keys = [](const char* positions) {
     OnnxModel model = Decoder({"q", "k", "v", "past_k", "past_v", "last", "total", "cos", "sin", positions},
